@@ -1,0 +1,51 @@
+"""tf.estimator.LoggingTensorHook: the kinds of tensors that it takes, and what it logs of arrays."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.hooks import logged
+from runners.tensorflow.graph_mode import beside
+
+v1 = tf.compat.v1
+
+_KINDS: Mapping[str, Callable[[Any], Any]] = {
+    "dictionary": lambda tensors: {"z": tensors[0], "b": tensors[1].name, "a": tensors[2]},
+    "tuple": lambda tensors: (tensors[2].name, tensors[1].name, tensors[0].name),
+}
+
+
+def _parts(given: Any) -> list[Any]:
+    return [*given, *given.values()] if isinstance(given, dict) else list(given)
+
+
+def arrays(trial: Trial, kind: str) -> None:
+    """A dictionary is logged in the order of its tags, other containers in their own; small numbers of arrays are shown
+    without exponents. The elapsed time is in seconds. The container and NumPy's options of printing stay."""
+    rows = [np.asarray([1e-5, 0.5], "float32"), np.asarray([[7, -8]]), np.asarray([1.5, -1e-7])]
+    with tf.Graph().as_default() as graph, tf.device(trial.device):
+        tensors = [tf.constant(row, name=name) for row, name in zip(rows, ("one", "two", "three"))]
+    given = _KINDS[kind](tensors)
+    printing, parts = str(np.get_printoptions()), _parts(given)
+    with logged() as lines:
+        hook = trial.call(given, every_n_iter=1)
+        with beside(graph), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
+            session.run(tensors[0])
+            begin = time.monotonic()
+            session.run(tensors[0])
+            most = time.monotonic() - begin
+    trial.equal(str(np.get_printoptions()), printing)
+    kept = len(parts) == len(_parts(given)) and all(one is other for one, other in zip(parts, _parts(given)))
+    trial.check(kept, "the container was changed")
+    tags = ("a", "b", "z") if kind == "dictionary" else ("three:0", "two:0", "one:0")
+    texts = [np.array2string(row, suppress_small=True) for row in rows[::-1]]
+    wanted = ", ".join(f"{tag} = {text}" for tag, text in zip(tags, texts))
+    found = [line for line in lines if " = " in line]
+    trial.equal([line.split(" (")[0] for line in found], [wanted, wanted])
+    seconds = float(found[1].split(" (")[1].split()[0])
+    trial.check(0 <= seconds <= most + 1, f"{seconds} seconds were logged, of at most {most}")

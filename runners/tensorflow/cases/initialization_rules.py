@@ -1,0 +1,51 @@
+"""tf.compat.v1.global_variables_initializer: its name, its dependencies and parts of variables."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.graph_mode import building, close
+
+v1 = tf.compat.v1
+
+
+def parts(trial: Trial) -> None:
+    """All parts of a variable and those that are not trained get their values. The operation is named in its scope, and
+    another one is numbered; it waits for what is around it."""
+    host = trial.random(5, 2, seed=1)
+    with building(trial) as graph:
+        split = v1.fixed_size_partitioner(3)
+        whole = v1.get_variable("v", [5, 2], initializer=lambda *_, **__: tf.constant(host), use_resource=True)
+        cut = v1.get_variable(
+            "w", [5, 2], initializer=v1.constant_initializer(2.5), partitioner=split, use_resource=True, trainable=False
+        )
+        first = tf.constant(1.0, name="first")
+        read = [whole.read_value(), tf.convert_to_tensor(cut)]
+
+    def body(initializer: Callable[..., Any]) -> Any:
+        with building(trial, graph):
+            with tf.control_dependencies([first]), tf.name_scope("part"):
+                inside = initializer()
+            return inside, initializer(), initializer()
+
+    trial.repeatable = False
+    found = trial.call_inside(body)
+    trial.equal([each.name for each in found], ["part/init", "init", "init_1"])
+    trial.check(first.op in found[0].control_inputs, "the operation does not wait for what is around it")
+    trial.check(first.op not in found[1].control_inputs, "the operation waits for what is not around it")
+    for start in found:
+        with v1.Session(graph=graph) as session:
+            session.run(start)
+            for value, expected in zip(session.run(read), (host, 0 * host + 2.5)):
+                close(trial, value, expected, "float32")
+
+
+def eagerly(trial: Trial) -> None:
+    """Where there is no graph it does nothing: variables keep their values."""
+    variable = tf.Variable(1.5)
+    variable.assign(2.5)
+    trial.equal(trial.call(), None)
+    trial.close(variable, 2.5, dtype="float32")

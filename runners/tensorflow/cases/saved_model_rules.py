@@ -1,0 +1,71 @@
+"""tf.compat.v1.saved_model.simple_save: what is saved and from where, and what it leaves to the caller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.checkpoints import new_folder
+from runners.tensorflow.graph_mode import beside, building, close
+
+v1 = tf.compat.v1
+
+
+def _saved(trial: Trial, session: Any, inputs: Any, outputs: Any, *folders: str) -> str:
+    """Save a model in a new folder, whose parents need not exist."""
+    folder = new_folder().joinpath(*folders, "model")
+    trial.repeatable = False
+    returned = trial.call(session, str(folder), inputs=inputs, outputs=outputs)
+    trial.check(returned is None, f"saving returned {returned!r}")
+    return str(folder)
+
+
+def all_variables(trial: Trial) -> None:
+    """All global variables are saved with the values of the session, also those that are not trained and that no output
+    needs; local ones are not. The session, its variables, its graph and the dictionaries stay as they were."""
+    host = trial.random(3, seed=1)
+    with building(trial) as graph:
+        frozen = v1.get_variable("frozen", initializer=tf.zeros([3]), trainable=False, use_resource=True)
+        count = v1.get_variable("count", initializer=tf.constant(7), use_resource=True)
+        v1.get_variable("local", [], collections=["local_variables"], use_resource=True)
+        x = v1.placeholder(tf.float32, [3], "x")
+        y = tf.add(x, frozen, "y")
+        change = [frozen.assign(tf.constant(host)), count.assign(-5)]
+    with beside(graph), v1.Session() as session:
+        session.run(change)
+        inputs, outputs = {"x": x, "größe": frozen}, {"y": y, "count": count}
+        folder = _saved(trial, session, inputs, outputs, "deep", "deeper")
+        trial.equal(([*inputs], [*outputs]), (["x", "größe"], ["y", "count"]))
+        trial.check(inputs["x"] is x and outputs["y"] is y, "the dictionaries have other tensors")
+        for found, expected, dtype in zip(session.run([frozen, count]), (host, -5), ("float32", "int32")):
+            close(trial, found, expected, dtype)
+        trial.check(not graph.finalized, "the graph cannot grow any more")
+    kept = folder + "/variables/variables"
+    trial.equal(dict(tf.train.list_variables(kept)), {"frozen": [3], "count": []})
+    trial.equal([tf.train.load_variable(kept, name) for name in ("frozen", "count")], [host, -5])
+    written = Path(folder, "saved_model.pb").read_bytes()
+    (meta,) = saved_model_pb2.SavedModel.FromString(written).meta_graphs
+    found = meta.signature_def["serving_default"]
+    trial.equal((sorted(found.inputs), sorted(found.outputs)), (["größe", "x"], ["count", "y"]))
+    trial.check({"variables", "trainable_variables"} <= set(meta.collection_def), "the model has no collections")
+
+
+def sparse_parts(trial: Trial) -> None:
+    """A sparse tensor is one input or output, with its three parts, and is fed and computed after loading."""
+    with building(trial) as graph:
+        x = v1.sparse_placeholder(tf.float32, [None, 4], "x")
+        y = x.with_values(x.values * 2.0)
+    with beside(graph), v1.Session() as session:
+        folder = _saved(trial, session, {"x": x}, {"y": y})
+    with beside(tf.Graph()) as loaded, v1.Session() as session:
+        signature = v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+        parts = [side.coo_sparse for side in (signature.inputs["x"], signature.outputs["y"])]
+        names = [[part.indices_tensor_name, part.values_tensor_name, part.dense_shape_tensor_name] for part in parts]
+        fed, fetched = ([loaded.get_tensor_by_name(name) for name in row] for row in names)
+        found = session.run(fetched, dict(zip(fed, ([[0, 1], [2, 3]], [1.5, -2.5], [3, 4]))))
+    for value, expected, dtype in zip(found, ([[0, 1], [2, 3]], [3.0, -5.0], [3, 4]), ("int64", "float32", "int64")):
+        close(trial, value, expected, dtype)
