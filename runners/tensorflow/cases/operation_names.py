@@ -17,6 +17,7 @@ _TEXT = tf.train.SequenceExample().SerializeToString()
 
 _OTHERS: Mapping[str, Subject] = {
     "gamma": Subject([Given([3], 1, 2)], lambda f, a: f([2], a, 2.0 * a), lambda a: a),
+    "parameter-shapes": Subject([], lambda f: f([2, 3])["scale"], lambda: np.ones(2)),
     "sequence": Subject(
         [], lambda f: f(_TEXT, {"a": tf.io.FixedLenFeature([1], tf.float32, [2.0])})[0]["a"], lambda: np.ones(1)
     ),
