@@ -212,6 +212,24 @@ def remainders_raise(trial: Trial, replicas: int) -> None:
     trial.equal(trial.call_inside(body), expected)
 
 
+def remainders_of_pipelines(trial: Trial) -> None:
+    """Every input pipeline refuses a batch that cannot be divided, with both numbers in the message, and divides the
+    next one."""
+
+    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
+        found: list[Any] = []
+        for pipeline in range(3):
+            context = tf.distribute.InputContext(3, pipeline, 6)
+            for size in (17, 3, 13, 12):
+                try:
+                    found.append(get_per_replica_batch_size(context, size))
+                except ValueError as error:
+                    found.append(str(size) in str(error) and "6" in str(error))
+        return found
+
+    trial.equal(trial.call_inside(body), [True, True, True, 2] * 3)
+
+
 def shares_of_input(trial: Trial, size: int) -> None:
     """A strategy passes its context to the input function; batches of that size reach the replica unchanged."""
     strategy = tf.distribute.OneDeviceStrategy(trial.device)

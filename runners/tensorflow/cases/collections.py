@@ -146,3 +146,36 @@ def by_scope_of_kinds(trial: Trial) -> None:
     _same(trial, call_building(trial, graph, "mine", r"(one|net\d)"), [outside, variable])
     _same(trial, call_building(trial, graph, "mine", "one$"), [])
     _same(trial, call_building(trial, graph, "mine", None)[1:2], ["net/text"])
+
+
+def changed_between(trial: Trial) -> None:
+    """What is in the collection counts at each call: other items, as many as before, under a key of any kind, and of
+    another graph. An empty scope leaves out only what has no name."""
+    tensors, operations = [], []
+    graphs = [tf.Graph(), tf.Graph()]
+    for graph in graphs:
+        with building(trial, graph):
+            tensors.append(tf.constant(1.0, name="one"))
+            operations.append(tf.no_op(name="wait"))
+    keys: list[Any] = ["mine", ("a", 1), 7, None]
+
+    def body(get_collection: Callable[..., Any]) -> Any:
+        found = []
+        for key in keys:
+            for graph, tensor, operation in zip(graphs, tensors, operations):
+                with graph.as_default():
+                    graph.get_collection_ref(key)[:] = [tensor, "text"]
+                    found.append(get_collection(key))
+                    found.append(get_collection(key, ""))
+                    graph.clear_collection(key)
+                    graph.add_to_collections([key], 3)
+                    graph.add_to_collection(key, operation)
+                    found.append(get_collection(key))
+                    found.append(get_collection(key, scope=""))
+        return found
+
+    found = trial.call_inside(body)
+    for number in range(0, len(found), 4):
+        tensor, operation = tensors[number // 4 % 2], operations[number // 4 % 2]
+        for items, expected in zip(found[number:], ([tensor, "text"], [tensor], [3, operation], [operation])):
+            _same(trial, items, expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from typing import Any, Callable
 
 import numpy as np
@@ -65,6 +67,21 @@ def other_values(trial: Trial) -> None:
     first, second = {"kept": ["as", "it is"]}, ("another", None)
     trial.check(trial.call(True, lambda: first, lambda: second) is first, "the first object was not returned")
     trial.check(trial.call(False, lambda: first, lambda: second) is second, "the second object was not returned")
+
+
+def single_items(trial: Trial, condition: bool) -> None:
+    """A list, tuple or dictionary with one item, or none, remains one."""
+    host = np.float32(2.5)
+    value = trial.tensor(host)
+    structures: list[Any] = [[value], (value,), {"a": value}, [[value]], [], ()]
+    for predicate in (condition, np.bool_(condition), trial.tensor(np.asarray(condition))):
+        for structure in structures:
+            branches = functools.partial(copy.copy, structure), functools.partial(tf.negative, value)
+            output = trial.call(predicate, *(branches if condition else branches[::-1]))
+            trial.check(type(output) is type(structure), f"a {type(structure).__name__} became {output!r}")
+            trial.equal(output, trial.numpy(structure))
+            for leaf in tf.nest.flatten(output):
+                trial.exact(leaf, host, "float32")
 
 
 def named_arguments(trial: Trial) -> None:

@@ -207,3 +207,30 @@ def many_inputs(trial: Trial, count: int) -> None:
     trial.equal(len(output), count)
     for value, host in zip(output, hosts):
         trial.close(value, 2 * host.astype("float64"), dtype="float32")
+
+
+def strings_of_any_bytes(trial: Trial) -> None:
+    """Each byte of a string arrives, NUL at its end too, on the way in and out, of scalars and arrays, in a tf.function
+    as well."""
+    words = [b"a\0b\0\0", b"\0", b"", b"\xff\xfe\0", bytes(range(256))]
+    # An array of bytes would lose NULs, one of objects does not.
+    *texts, together = [trial.tensor(np.asarray(each, object), "string") for each in (*words, words)]
+    given: list[Any] = []
+
+    def on_host(values: Any) -> Any:
+        array = np.asarray(values, object)
+        given.extend(array.ravel().tolist())
+        return array
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        del given[:]
+
+        def apply(x: Any) -> Any:
+            return numpy_function(on_host, [x], tf.string)
+
+        return [call(each) for call in (apply, tf.function(apply)) for each in (together, *texts)]
+
+    outputs = trial.call_inside(body)
+    trial.equal(given, words * 4)
+    for output, expected in zip(outputs, [words, *words] * 2):
+        trial.equal(trial.numpy(output).tolist(), expected)

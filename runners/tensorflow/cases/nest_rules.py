@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Any, Callable
 
+import attr
 import numpy as np
 import tensorflow as tf
 
@@ -38,6 +39,37 @@ def leaves(trial: Trial) -> None:
     trial.check(all(one is two for one, two in zip(seen, given[3:] + given[:3])), f"the leaves are {seen}")
     kinds = [leaf and leaf["kind"][0] for leaf in (*output["a"], *output["b"])]
     trial.equal(kinds, ["TensorShape", None, "float", "ndarray", "bytes", "set"])
+
+
+def empty_ones_and_classes(trial: Trial) -> None:
+    """Structures without leaves are made anew, and the function is not called; a class with attributes of attrs is a
+    structure whose fields are mapped in their order."""
+
+    @attr.s
+    class Pair:
+        second = attr.ib()
+        first = attr.ib()
+
+    called: list[Any] = []
+
+    def note(*leaves: Any) -> Any:
+        called.append(leaves)
+        return len(called)
+
+    structures: list[Any] = [[], {}, [[]], {"a": []}, [{}, ()]]
+    for given in structures:
+        output = trial.call(note, given)
+        trial.equal(output, given)
+        trial.check(output is not given, "the caller's structure was returned")
+        if given:
+            key = "a" if isinstance(given, dict) else 0
+            trial.check(output[key] is not given[key], "a part was shared")
+    trial.equal(called, [])
+    trial.repeatable = False
+    output = trial.call(note, [Pair("b", ["a", "c"])], [Pair(2, [1, 3])])
+    trial.check(type(output[0]) is Pair, f"the class became {type(output[0])}")
+    trial.equal(called, [("b", 2), ("a", 1), ("c", 3)])
+    trial.equal((output[0].second, output[0].first), (1, [2, 3]))
 
 
 def expands_several(trial: Trial) -> None:

@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
 from runners.core.testing.compare import check_dtype
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.checkpoints import new_folder
-from runners.tensorflow.graph_mode import beside, building
+from runners.tensorflow.graph_mode import beside
+from runners.tensorflow.hooked_training import Listener, Training, make_training, saved_steps, train
 
 v1 = tf.compat.v1
 
 
-class _Training(NamedTuple):
-    """A graph with a variable that starts at ``host`` and is doubled at each step."""
-
-    graph: tf.Graph
-    train: Any
-    host: Any
-
-
-def _training(trial: Trial, dtype: str = "float32") -> _Training:
-    host = trial.random(4, dtype=dtype, seed=2).astype(trial.dtype(dtype).as_numpy_dtype)
-    with building(trial) as graph:
-        step = v1.train.get_or_create_global_step()
-        weights = v1.Variable(host, name="weights", use_resource=True)
-        train = tf.group(weights.assign_add(weights.read_value()), step.assign_add(1))
-    return _Training(graph, train, host)
-
-
-def _train(training: _Training, hook: Any, steps: int) -> int:
-    """Train with the hook for at most ``steps`` steps; return how many were made."""
-    done = 0
-    try:
-        with beside(training.graph), v1.train.SingularMonitoredSession(hooks=[hook]) as session:
-            while done < steps and not session.should_stop():
-                session.run(training.train)
-                done += 1
-    finally:
-        v1.summary.FileWriterCache.clear()
-    return done
-
-
-def _saved_steps(folder: Path, name: str = "model.ckpt") -> list[int]:
-    return sorted(int(file.stem.split("-")[-1]) for file in folder.glob(f"{name}-*.index"))
-
-
 def _check_saved(
-    trial: Trial, training: _Training, folder: Path, step: int, dtype: str, name: str = "model.ckpt"
+    trial: Trial, training: Training, folder: Path, step: int, dtype: str, name: str = "model.ckpt"
 ) -> None:
     """Check that the checkpoint of a step holds the variables' values at that step."""
     reader = tf.train.load_checkpoint(str(folder / f"{name}-{step}"))
@@ -65,11 +32,11 @@ def _check_saved(
 
 def every_steps(trial: Trial, period: int, steps: int) -> None:
     """It saves before the first step, after each period of steps, and at the end."""
-    training, folder = _training(trial), new_folder()
+    training, folder = make_training(trial), new_folder()
     hook = trial.call(str(folder), save_steps=period)
-    _train(training, hook, steps)
+    train(training, hook, steps)
     expected = sorted({*range(0, steps + 1, period), steps})
-    trial.equal(_saved_steps(folder), expected[-5:])  # A saver keeps five.
+    trial.equal(saved_steps(folder), expected[-5:])  # A saver keeps five.
     for step in expected[-5:]:
         _check_saved(trial, training, folder, step, "float32")
     trial.equal(tf.train.latest_checkpoint(str(folder)), str(folder / f"model.ckpt-{steps}"))
@@ -77,26 +44,26 @@ def every_steps(trial: Trial, period: int, steps: int) -> None:
 
 def dtypes(trial: Trial, dtype: str) -> None:
     """The checkpoint holds a variable of any dtype exactly as it was at the end."""
-    training, folder = _training(trial, dtype), new_folder()
-    _train(training, trial.call(str(folder), save_steps=100), 3)
-    trial.equal(_saved_steps(folder), [0, 3])
+    training, folder = make_training(trial, dtype), new_folder()
+    train(training, trial.call(str(folder), save_steps=100), 3)
+    trial.equal(saved_steps(folder), [0, 3])
     for step in (0, 3):
         _check_saved(trial, training, folder, step, dtype)
 
 
 def long_period(trial: Trial, seconds: float) -> None:
     """With a period in seconds longer than the training it saves at the beginning and at the end, under its name."""
-    training, folder = _training(trial), new_folder()
-    _train(training, trial.call(str(folder), save_secs=seconds, checkpoint_basename="kept"), 4)
-    trial.equal(_saved_steps(folder, "kept"), [0, 4])
+    training, folder = make_training(trial), new_folder()
+    train(training, trial.call(str(folder), save_secs=seconds, checkpoint_basename="kept"), 4)
+    trial.equal(saved_steps(folder, "kept"), [0, 4])
     _check_saved(trial, training, folder, 4, "float32", "kept")
 
 
 def graph_files(trial: Trial, wanted: bool) -> None:
     """With ``save_graph_def`` the graph is next to the checkpoints, as text and in a file for each; otherwise not."""
-    training, folder = _training(trial), new_folder()
-    _train(training, trial.call(str(folder), save_steps=2, save_graph_def=wanted), 3)
-    trial.equal(_saved_steps(folder), [0, 2, 3])
+    training, folder = make_training(trial), new_folder()
+    train(training, trial.call(str(folder), save_steps=2, save_graph_def=wanted), 3)
+    trial.equal(saved_steps(folder), [0, 2, 3])
     trial.equal((folder / "graph.pbtxt").exists(), wanted)
     trial.equal(
         sorted(file.name for file in folder.glob("*.meta")), [f"model.ckpt-{n}.meta" for n in (0, 2, 3) if wanted]
@@ -107,59 +74,38 @@ def graph_files(trial: Trial, wanted: bool) -> None:
             trial.equal("weights" in [operation.name for operation in graph.get_operations()], True)
 
 
-class _Listener(v1.train.CheckpointSaverListener):
-    """Records its calls, with the current weights, and can request to stop."""
-
-    def __init__(self, stop_at: int | None = None) -> None:
-        self.calls: list[tuple[str, int]] = []
-        self._stop_at = stop_at
-
-    def begin(self) -> None:
-        self.calls.append(("begin", -1))
-
-    def before_save(self, session: Any, global_step_value: Any) -> None:
-        self.calls.append(("before", int(global_step_value)))
-
-    def after_save(self, session: Any, global_step_value: Any) -> bool:
-        self.calls.append(("after", int(global_step_value)))
-        return int(global_step_value) == self._stop_at
-
-    def end(self, session: Any, global_step_value: Any) -> None:
-        self.calls.append(("end", int(global_step_value)))
-
-
 def listeners(trial: Trial) -> None:
     """Listeners are called at the beginning, before and after each checkpoint is saved, and at the end."""
-    training, folder, listener = _training(trial), new_folder(), _Listener()
-    trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 3), 3)
+    training, folder, listener = make_training(trial), new_folder(), Listener()
+    trial.equal(train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 3), 3)
     saves = [(what, step) for step in (0, 2, 3) for what in ("before", "after")]
     trial.equal(listener.calls, [("begin", -1), *saves, ("end", 3)])
 
 
 def listener_stops(trial: Trial) -> None:
     """A listener that requests it ends the training at its checkpoint."""
-    training, folder, listener = _training(trial), new_folder(), _Listener(stop_at=4)
-    trial.equal(_train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 100), 4)
-    trial.equal(_saved_steps(folder), [0, 2, 4])
+    training, folder, listener = make_training(trial), new_folder(), Listener(stop_at=4)
+    trial.equal(train(training, trial.call(str(folder), save_steps=2, listeners=[listener]), 100), 4)
+    trial.equal(saved_steps(folder), [0, 2, 4])
     trial.equal(listener.calls[-1], ("end", 4))
 
 
 def own_saver(trial: Trial, given: str) -> None:
     """A custom saver, alone or in a scaffold, decides which variables are saved and how many checkpoints are kept."""
-    training, folder = _training(trial), new_folder()
+    training, folder = make_training(trial), new_folder()
     with beside(training.graph):
         (step,) = training.graph.get_collection(v1.GraphKeys.GLOBAL_STEP)
         saver = v1.train.Saver([step], max_to_keep=2)
         value = saver if given == "saver" else v1.train.Scaffold(saver=saver)
         hook = trial.call(str(folder), save_steps=1, **{given: value})
-    _train(training, hook, 5)
-    trial.equal(_saved_steps(folder), [4, 5])
+    train(training, hook, 5)
+    trial.equal(saved_steps(folder), [4, 5])
     trial.equal(tf.train.list_variables(str(folder)), [("global_step", [])])
 
 
 def saves_when_due(trial: Trial) -> None:
     """``after_run`` saves only in the steps that are due."""
-    training, folder = _training(trial), new_folder()
+    training, folder = make_training(trial), new_folder()
     hook = trial.make(str(folder), save_steps=3)
     trial.repeatable = False
     with beside(training.graph):
@@ -176,7 +122,7 @@ def saves_when_due(trial: Trial) -> None:
                 number, _ = session.run([asked.fetches, training.train])
                 values = v1.train.SessionRunValues(number, None, None)
                 trial.equal(trial.call_method(hook, "after_run", context, values), None)
-                if step in _saved_steps(folder):
+                if step in saved_steps(folder):
                     due.append(step)
                 trial.check(not context.stop_requested, "the training was not stopped")
     v1.summary.FileWriterCache.clear()
@@ -188,17 +134,17 @@ def saves_when_due(trial: Trial) -> None:
 def short_period(trial: Trial) -> None:
     """With a period in seconds that every step exceeds, it saves at every step, and calls several listeners in their
     order."""
-    training, folder, order = _training(trial), new_folder(), []
+    training, folder, order = make_training(trial), new_folder(), []
 
-    class _Named(_Listener):
+    class _Named(Listener):
         def after_save(self, session: Any, global_step_value: Any) -> bool:
             order.append((self, int(global_step_value)))
             return super().after_save(session, global_step_value)
 
     first, second = _Named(), _Named()
     hook = trial.call(str(folder), 1e-9, listeners=[first, second], checkpoint_basename="fast")
-    _train(training, hook, 3)
-    trial.equal(_saved_steps(folder, "fast"), [0, 1, 2, 3])
+    train(training, hook, 3)
+    trial.equal(saved_steps(folder, "fast"), [0, 1, 2, 3])
     for step in (1, 2):
         _check_saved(trial, training, folder, step, "float32", "fast")
     trial.equal([step for _, step in order[:8]], [0, 0, 1, 1, 2, 2, 3, 3])

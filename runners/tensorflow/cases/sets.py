@@ -96,6 +96,18 @@ def intersection_validates_in_turn(trial: Trial) -> None:
         trial.raises(["InvalidArgumentError"], "order", good, bad)
 
 
+def intersection_of_unordered_places(trial: Trial) -> None:
+    """Without validation, places that are out of order within a row are accepted, from each side."""
+    places = trial.tensor(np.asarray([[0, 1], [0, 0], [1, 2], [1, 0]]))
+    unordered = tf.SparseTensor(places, trial.tensor(np.asarray([7, 2, 9, 4])), trial.tensor(np.asarray([2, 3])))
+    dense = trial.tensor(np.asarray([[2, 7, 1], [9, 5, 4]]))
+    expected = [[0, 0], [0, 1], [1, 0], [1, 1]], [2, 7, 4, 9], [2, 2]
+    _check_sets(trial, trial.call(dense, unordered, False), expected, "int64")
+    ordered = tf.sparse.from_dense(dense)
+    for pair in ((unordered, ordered), (ordered, unordered), (unordered, unordered)):
+        _check_sets(trial, trial.call(*pair, validate_indices=False), expected, "int64")
+
+
 def intersection_strings(trial: Trial, sparse: bool = False) -> None:
     """Sets of strings are sorted by bytes; the caller can switch off their validation."""
     first = np.asarray([[b"b", b"a", b"zz"], [b"x", b"y", b"x"]], dtype=object)

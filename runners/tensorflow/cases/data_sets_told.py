@@ -1,0 +1,57 @@
+"""What data sets tell about themselves: their elements, number, options and name."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.graph_mode import beside, close
+
+_AXES = [3, 1]
+_CALLS: dict[str, Callable[..., Any]] = {
+    "shard": lambda f: f(tf.data.Dataset.range(4, 7), 3, 1),
+    "list": lambda f: f([5]),
+}
+_OPERATIONS = {"shard": "ShardDataset", "list": "ListDataset"}
+
+
+def named(trial: Trial, how: str) -> None:
+    """The name that is given is kept with the data set's operation, and only there; the elements are the same."""
+
+    def body(function: Callable[..., Any]) -> Any:
+        with beside(tf.Graph()) as graph:
+            made = [_CALLS[how](each) for each in (functools.partial(function, name="kept"), function)]
+            return graph, [tf.data.experimental.get_single_element(each) for each in made]
+
+    graph, elements = trial.call_inside(body)
+    made = [operation for operation in graph.get_operations() if operation.type == _OPERATIONS[how]]
+    trial.equal([b"kept" in operation.get_attr("metadata") for operation in made], [True, False])
+    with tf.compat.v1.Session(graph=graph) as session:
+        for found in session.run(elements):
+            close(trial, found, 5, "int64" if how == "shard" else "int32")
+
+
+def keeps_description(trial: Trial) -> None:
+    """A part of a data set has elements of the same kind, a known number of them, and the options that were set; the
+    whole keeps its own."""
+    values = trial.tensor(trial.random(12, *_AXES, seed=1))
+    whole = tf.data.Dataset.from_tensor_slices({"a": values, "b": tf.range(12)}).batch(2, drop_remainder=True)
+    options = tf.data.Options()
+    options.deterministic = False
+    options.experimental_optimization.noop_elimination = False
+    whole = whole.with_options(options)
+    for index, number in enumerate((2, 2, 1, 1)):
+        part = trial.call(whole, 4, index)
+        trial.equal((part.cardinality().numpy(), len(part)), (number, number))
+        trial.check(part.element_spec == whole.element_spec, f"the elements became {part.element_spec}")
+        trial.equal(part.element_spec["a"].shape.as_list(), [2, *_AXES])
+        kept = part.options()
+        trial.equal((kept.deterministic, kept.experimental_optimization.noop_elimination), (False, False))
+    trial.equal(len(whole), 6)
+    endless = trial.call(whole.repeat(), 4, 1)
+    trial.equal(endless.cardinality().numpy(), tf.data.INFINITE_CARDINALITY)
+    unknown = trial.call(whole.filter(lambda each: True), 4, 1)
+    trial.equal(unknown.cardinality().numpy(), tf.data.UNKNOWN_CARDINALITY)
