@@ -85,7 +85,7 @@ def relaxed_copies(trial: Trial) -> None:
     logits, temperature = _logits(trial), torch.tensor(0.5).to(trial.device)
     made = trial.make(temperature, logits=logits)
     point = trial.tensor(np.array([0.5, 0.25, 0.25], "float32"))
-    # A distribution whose density was computed cannot be copied: it remembers the last point.
+    # In PyTorch 1.12 a distribution whose density was computed cannot be pickled.
     others = [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
     before = trial.numpy(made.log_prob(point)).copy()
     temperature.fill_(3.0)
