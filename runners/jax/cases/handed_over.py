@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
+from functools import partial
 from typing import Any, Callable, Iterator, NamedTuple
 
 import jax
@@ -161,6 +162,13 @@ def unflattened_leaves(trial: Trial) -> None:
     trial.equal((type(pair), type(pair.second), pair.second.func), (_Pair, jax.tree_util.Partial, _documented))
     leaves[0][0] = 3
     trial.equal(counted["a"].tolist(), [3, -1])
+    for kind in (dict, OrderedDict, partial(defaultdict, _zero)):
+        alone = trial.call(jax.tree_util.tree_structure(kind(a=0)), leaves[-1:])
+        trial.equal((type(alone), repr(alone)), (type(kind()), repr(kind(a=7))))
+    alone = trial.call(jax.tree_util.tree_structure(_Labelled(0, "alone")), leaves[-1:])
+    trial.equal((type(alone), alone.value, alone.label), (_Labelled, 7, "alone"))
+    alone = trial.call(jax.tree_util.tree_structure(jax.tree_util.Partial(_documented, 0)), leaves[-1:])
+    trial.equal((type(alone), alone.func, alone.args), (jax.tree_util.Partial, _documented, (7,)))
 
 
 def partial_value_objects(trial: Trial) -> None:
