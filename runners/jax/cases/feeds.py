@@ -3,7 +3,7 @@ awaited."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.double import x64
 
 
 def fed_array(trial: Trial, shape: Sequence[int], dtype: str = "float32") -> None:
@@ -107,6 +108,37 @@ def fed_to_loop(trial: Trial, turns: int) -> None:
     for host in hosts:
         expected = 2 * expected + host
     trial.close(output, expected, rtol=5e-6, dtype="float32")
+
+
+def fed_fields(trial: Trial) -> None:
+    """The output is a tuple of values and a token. Values are in the containers of the shape, a named tuple too, and
+    keep 64 bits. In a program a feed takes the token of the one before it, so that their order is kept."""
+    hosts = np.array([0.1, 1 + 2.0**-52]), np.array([2**53 + 1, -(2**62) - 1])
+    _feed(trial, *hosts)
+
+    def body(infeed: Callable[..., Any]) -> Any:
+        with x64():
+            return infeed(lax.create_token(), shape=_Fields(*map(_aval, hosts)))
+
+    output = trial.call_inside(body)
+    trial.equal((type(output), len(output), type(output[0]), _is_token(output[1])), (tuple, 2, _Fields, True))
+    for found, host in zip(output[0], hosts):
+        trial.equal((np.asarray(found).dtype, np.asarray(found).tolist()), (host.dtype, host.tolist()))
+
+    def fed_twice(infeed: Callable[..., Any]) -> Any:
+        def program(x: Any) -> Any:
+            one, token = infeed(lax.create_token(x), shape=_aval(hosts[0].astype("float32")))
+            return one, infeed(token, shape=_aval(hosts[0].astype("float32")))
+
+        return jax.make_jaxpr(program)(np.float32(1))
+
+    feeds = [each for each in trial.call_inside(fed_twice).eqns if each.primitive.name == "infeed"]
+    trial.equal((len(feeds), feeds[-1].invars[0] is feeds[0].outvars[-1]), (2, True))
+
+
+class _Fields(NamedTuple):
+    fractions: Any
+    integers: Any
 
 
 def refuses_shapes(trial: Trial) -> None:

@@ -209,13 +209,16 @@ def paths_of_views(trial: Trial) -> None:
     trial.equal([list(step) for step in path], [list(step) for step in plain])
 
 
-def factored_in_a_row(trial: Trial, shape: Sequence[int], dtype: str, calls: int = 4) -> None:
-    """Batches of the same shape, factored one after the other, have their own factors, and earlier ones are kept."""
+def factored_in_a_row(trial: Trial, shape: Sequence[int], dtype: str, factors: str, calls: int = 4) -> None:
+    """Batches of the same shape, factored one after the other, have their own factors, and earlier ones are kept.
+
+    ``factors``: the property that they have.
+    """
     hosts = [trial.random(*shape, dtype=dtype, seed=seed) for seed in range(calls)]
     outputs = [tuple(trial.call(trial.tensor(host))) for host in hosts]
     for host, output in zip(hosts, outputs):
         trial.equal([trial.dtype_name(part) for part in output], [dtype] * len(output))
-        properties.find(trial.function.__name__)(trial, output, [widened(host)])
+        properties.find(factors)(trial, output, [widened(host)])
 
 
 def _reversed(array: Any) -> Any:

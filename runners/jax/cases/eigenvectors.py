@@ -1,0 +1,47 @@
+"""jax.numpy.linalg.eig: matrices that are not finite among others, and derivatives."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import jax
+import numpy as np
+
+from runners.core.testing import properties
+from runners.core.testing.arrays import widened
+from runners.core.testing.trial import Trial
+
+_FINITE = [[4, 2, 1], [2, 1, 3], [1, 0, 2]]
+
+
+def eig_not_finite(trial: Trial, number: str) -> None:
+    """A matrix with a NaN or an infinity has eigenvalues that are NaN; the matrices beside it, and those of the next
+    call, have their own eigenvalues and vectors."""
+    host = np.array([_FINITE, _FINITE, _FINITE], "float32")
+    host[1, 0, 2] = float(number)
+    for batch in (host, host[[0, 2]]):
+        values, vectors = trial.call(trial.tensor(batch))
+        for one in range(len(batch)):
+            if np.isfinite(batch[one]).all():
+                properties.find("eig")(trial, (values[one], vectors[one]), [widened(batch[one])])
+                continue
+            found = trial.numpy(values[one])
+            trial.check(np.isnan(found).all(), f"expected NaN, got the eigenvalues {found}")
+
+
+def eig_refuses_derivatives(trial: Trial) -> None:
+    """Eigenvectors have no derivative: their scale and order are arbitrary. Differentiating is an error, forward and
+    backward, also of the eigenvalues beside them; the same function works afterwards."""
+    host = np.array(_FINITE, "float32")
+    x = trial.tensor(host)
+
+    def forward(eig: Callable[..., Any], part: int) -> Any:
+        return jax.jvp(lambda x: eig(x)[part], (x,), (x,))
+
+    def backward(eig: Callable[..., Any], part: int) -> Any:
+        return jax.grad(lambda x: abs(eig(x)[part]).sum())(x)
+
+    for derived in (forward, backward):
+        for part in (0, 1):
+            trial.raises_inside(["NotImplementedError"], "eigenvectors", derived, part)
+    properties.find("eig")(trial, trial.call(x), [widened(host)])
