@@ -34,11 +34,14 @@ def weak_types(trial: Trial) -> None:
     """A plain number and a weakly typed array without axes give a weak type, unless a dtype is given; a bool, a list
     and an array with a dtype do not."""
     weak = jnp.asarray(2.5)
-    outputs = [trial.call(source) for source in (2.5, weak, True, [2.5], [weak], np.float32(2.5))]
-    trial.equal([bool(output.weak_type) for output in outputs], [True, True, False, False, False, False])
-    outputs = [trial.call(source, dtype=trial.dtype("float32")) for source in (2.5, weak)]
-    trial.equal([bool(output.weak_type) for output in outputs], [False, False])
-    trial.equal([float(output) for output in outputs], [2.5, 2.5])
+    for source, kept in ((2.5, True), (weak, True), (True, False), ([2.5], False), ([weak], False)):
+        output = trial.call(source)
+        trial.equal(bool(output.weak_type), kept)
+        trial.exact(output, np.asarray(source, "bool" if source is True else "float32"))
+    for source in (2.5, weak):
+        output = trial.call(source, dtype=trial.dtype("float32"))
+        trial.equal(bool(output.weak_type), False)
+        trial.exact(output, 2.5, "float32")
 
 
 def refuses(trial: Trial) -> None:
