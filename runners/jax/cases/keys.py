@@ -123,6 +123,15 @@ def seeds_of_dtypes(trial: Trial) -> None:
         trial.exact(trial.call(seed), [0, low], "uint32")
 
 
+def key_refuses(trial: Trial) -> None:
+    """What is no integer of 64 bits is no seed: a larger one, None, a floating number of NumPy, a number as text."""
+    for seed in (2**64, 2**63, -(2**63) - 1):
+        trial.raises(["OverflowError"], "large", seed)
+    for seed in (None, np.float32(2), np.float64(3), "3", b"3", {}):
+        trial.raises(["TypeError", "ValueError"], "", seed)
+    trial.exact(trial.call(2**63 - 1), [0, 2**32 - 1], "uint32")
+
+
 @lru_cache(maxsize=1)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile once for each function, so that a repeated call does not compile again."""

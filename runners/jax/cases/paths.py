@@ -102,3 +102,18 @@ def _contracted(taken: Sequence[Any], letters: str) -> Any:
     for array, _ in arrays[1:]:
         product = product @ array
     return product, arrays[0][1][0] + arrays[-1][1][1]
+
+
+def path_by_default(trial: Trial, optimize: Sequence[Any]) -> None:
+    """Each of these strategies takes a chain's cheap end first, in capitals and with spaces too; an array without axes
+    is an operand. The report names the sum, both costs and the largest intermediate."""
+    hosts = [trial.random(*shape) for shape in ((60, 3), (3, 50), (50, 2))]
+    for strategy in optimize:
+        path, facts = trial.call("Ab, bC, Cd -> Ad", *map(trial.tensor, hosts), optimize=strategy)
+        trial.equal([list(step) for step in path], [[1, 2], [0, 1]])
+    path, facts = trial.call("Ab,bC,Cd->Ad", *map(trial.tensor, hosts))
+    trial.equal([list(step) for step in path], [[1, 2], [0, 1]])
+    report = str(facts)
+    for part in ("Ab,bC,Cd->Ad", "Naive scaling", "5.400e+4", "1.320e+3", "1.200e+2", "GEMM"):
+        trial.check(part in report, f"the report does not have {part}: {report}")
+    trial.equal(trial.call(",ab->ab", trial.tensor(trial.random()), trial.tensor(hosts[0]))[0], [(0, 1)])

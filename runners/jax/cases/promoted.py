@@ -36,11 +36,11 @@ def pairs(trial: Trial, reference: str, types: Sequence[Sequence[str]]) -> None:
         trial.close(output, expected, rtol=0 if exactly else rtol, atol=0 if exactly else None, dtype=dtype)
 
 
-def weak(trial: Trial, numbers: Sequence[float], value: float) -> None:
+def weak(trial: Trial, numbers: Sequence[float], value: float, options: Sequence[Any] = ()) -> None:
     """Of plain numbers the output has a weak type, which an array of half precision that is joined with it overrules;
-    of arrays it has not. Both have the value."""
-    plain = trial.call(*numbers)
-    whole = trial.call(*[trial.tensor(np.float32(number)) for number in numbers])
+    of arrays it has not. Both have the value. ``options`` follow the numbers, and are no numbers of this kind."""
+    plain = trial.call(*numbers, *options)
+    whole = trial.call(*[trial.tensor(np.float32(number)) for number in numbers], *options)
     trial.equal([bool(output.weak_type) for output in (plain, whole)], [True, False])
     for output in (plain, whole):
         trial.close(output, np.float64(value), dtype="float32")

@@ -1,4 +1,4 @@
-"""Reductions whose output one element decides, wherever it is."""
+"""Reductions whose output one element decides, wherever it is: a zero, the largest, or one too few."""
 
 from __future__ import annotations
 
@@ -53,3 +53,15 @@ def ends_counted(trial: Trial, reference: str, count: int, dtype: str = "float32
         output = trial.call(trial.tensor(values, dtype), axis=axis)
         allowed = 2e-3 if dtype == "float16" else 3e-6
         trial.close(output, reduced(values.astype("float64"), axis=axis), rtol=allowed, atol=0, dtype=dtype)
+
+
+def variance_without_freedom(trial: Trial) -> None:
+    """A variance of as many numbers as ddof takes away is not finite; of one number more it is. So along an axis, and
+    where only so many numbers are chosen."""
+    host = trial.random(2, 3)
+    x = trial.tensor(host)
+    chosen = trial.tensor(np.array([[True, True, False], [True, True, True]]))
+    for options, finite in (({"ddof": 3}, [False, False]), ({"ddof": 2, "where": chosen}, [False, True])):
+        output = trial.numpy(trial.call(x, axis=1, **options))
+        trial.equal(np.isfinite(output).tolist(), finite)
+    trial.close(trial.call(x, axis=1, ddof=2), 3 * host.astype("float64").var(axis=1), dtype="float32")

@@ -1,0 +1,52 @@
+"""jax.numpy.array: what it reads, what it refuses, and whose type stays weak."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from runners.core.testing.trial import Trial
+
+
+class _Readable:
+    """An object that NumPy can read as an array."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array([[3, 1, 2]], dtype or "int32")
+
+
+def read(trial: Trial) -> None:
+    """Objects with __array__, tuples in lists and lists in tuples are read, each with its own dtype."""
+    sources = (
+        (_Readable(), [[3, 1, 2]], "int32"),
+        ([(1, 2), (3, 4)], [[1, 2], [3, 4]], "int32"),
+        (([1.5], [2]), [[1.5], [2]], "float32"),
+        (array.array("h", [5, -6]), [5, -6], "int16"),
+    )
+    for source, values, dtype in sources:
+        trial.exact(trial.call(source), np.array(values, dtype), dtype)
+
+
+def weak_types(trial: Trial) -> None:
+    """A plain number and a weakly typed array without axes give a weak type, unless a dtype is given; a bool, a list
+    and an array with a dtype do not."""
+    weak = jnp.asarray(2.5)
+    for source, kept in ((2.5, True), (weak, True), (True, False), ([2.5], False), ([weak], False)):
+        output = trial.call(source)
+        trial.equal(bool(output.weak_type), kept)
+        trial.exact(output, np.asarray(source, "bool" if source is True else "float32"))
+    for source in (2.5, weak):
+        output = trial.call(source, dtype=trial.dtype("float32"))
+        trial.equal(bool(output.weak_type), False)
+        trial.exact(output, 2.5, "float32")
+
+
+def refuses(trial: Trial) -> None:
+    """Sets, dicts, texts in a list, arrays of objects and dates are no arrays of numbers."""
+    objects = np.array([1.0, 2.0], object)
+    for source in ({1, 2}, {"a": 1}, ["1", "2"], objects, np.array(["2020-01-01"], "datetime64[D]")):
+        trial.raises(["TypeError"], "", source)
+    trial.exact(trial.call(objects.astype("float32")), [1, 2], "float32")
