@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
+import numpy as np
 
 from runners.core.testing.trial import Trial
 from runners.jax.cases.given import Given
@@ -30,22 +31,33 @@ def narrow(
     given.check(trial, trial.call_inside(body, given.tensors), given.host, expect, rtol, atol)
 
 
-def deleted(
-    trial: Trial, args: Sequence[Any], expect: Mapping[str, Any], kwargs: Mapping[str, Any] | None = None
+def own(
+    trial: Trial,
+    args: Sequence[Any],
+    expect: Mapping[str, Any],
+    kwargs: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> None:
-    """Outputs of equal calls have memory of their own: when one is deleted, as by a program that it is donated to, an
-    earlier and a later one are still there."""
+    """Equal calls have outputs that are independent of each other: when the first output is deleted, the second one,
+    the arguments and a third call are as before. Each is an array of the device, of NumPy arguments too, and its type
+    is not weak, so that arrays which are joined with it do not change it.
+
+    The arguments and ``expect`` are those of a manifest's ``call``.
+    """
     given = Given(trial, args, kwargs)
-
-    def body(function: Callable[..., Any]) -> Any:
-        made = [function(*given.with_tensors(given.tensors), **given.kwargs) for _ in range(3)]
-        for leaf in jax.tree_util.tree_leaves(made[1]):
-            leaf.delete()
-        return made[0], made[2], function(*given.with_tensors(given.tensors), **given.kwargs)
-
-    trial.repeatable = False  # the deleted output is made anew at each call
-    for output in trial.call_inside(body):
-        given.check(trial, output, given.host, expect)
+    hosts = [np.array(trial.numpy(tensor)) for tensor in given.tensors]
+    trial.repeatable = False  # the outputs are deleted
+    first, second = (trial.call(*given.with_tensors(given.tensors), **given.kwargs) for _ in range(2))
+    of_hosts = trial.call(*given.with_tensors(hosts), **given.kwargs)
+    for leaf in jax.tree_util.tree_leaves((first, second, of_hosts)):
+        trial.check(isinstance(leaf, jax.Array), f"expected an array of the device, got {type(leaf).__name__}")
+        trial.equal(bool(leaf.weak_type), False)
+    for leaf in jax.tree_util.tree_leaves(first):
+        leaf.delete()
+    third = trial.call(*given.with_tensors(given.tensors), **given.kwargs)
+    for output in (second, of_hosts, third):
+        given.check(trial, output, given.host, expect, rtol, atol)
 
 
 def container(
