@@ -21,12 +21,13 @@ class Training(NamedTuple):
     host: Any
 
 
-def make_training(trial: Trial, dtype: str = "float32") -> Training:
+def make_training(trial: Trial, dtype: str = "float32", by: int = 1) -> Training:
+    """Each step adds ``by`` to the global step."""
     host = trial.random(4, dtype=dtype, seed=2).astype(trial.dtype(dtype).as_numpy_dtype)
     with building(trial) as graph:
         step = v1.train.get_or_create_global_step()
         weights = v1.Variable(host, name="weights", use_resource=True)
-        train = tf.group(weights.assign_add(weights.read_value()), step.assign_add(1))
+        train = tf.group(weights.assign_add(weights.read_value()), step.assign_add(by))
     return Training(graph, train, host)
 
 

@@ -1,4 +1,4 @@
-"""Data sets of elements with unequal lengths, and the batch size of each replica.
+"""tf.data.experimental.dense_to_ragged_batch: batches of elements with unequal lengths.
 
 The timed call creates the pipeline and reads it to its end; creating it alone computes nothing.
 """
@@ -11,8 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-
-# tf.data.experimental.dense_to_ragged_batch
 
 
 def _check_ragged(trial: Trial, found: Any, rows: Sequence[Any], dtype: str, splits: str = "int64") -> None:
@@ -182,71 +180,3 @@ def kept_splits(trial: Trial) -> None:
     _check_ragged(trial, made, rows, "float64", "int32")
     _check_ragged(trial, old, [[5], [], [6, 7]], "int64")
     trial.close(numbers, [0, 1, 2], dtype="int64")
-
-
-# tf.distribute.InputContext.get_per_replica_batch_size
-
-
-def per_replica(trial: Trial, replicas: int, sizes: Sequence[int], pipelines: int = 1) -> None:
-    """The result is the whole batch divided by the number of replicas, for every input pipeline."""
-    for pipeline in range(pipelines):
-        context = tf.distribute.InputContext(pipelines, pipeline, replicas)
-        for size in sizes:
-            trial.equal(trial.call(context, size * replicas), size)
-
-
-def remainders_raise(trial: Trial, replicas: int) -> None:
-    """A batch that cannot be divided without a remainder raises an error."""
-    context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
-
-    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
-        found: dict[int, Any] = {}
-        for size in range(2 * replicas + 1):
-            try:
-                found[size] = get_per_replica_batch_size(context, global_batch_size=size)
-            except ValueError:
-                found[size] = "error"
-        return found
-
-    expected = {size: size // replicas if size % replicas == 0 else "error" for size in range(2 * replicas + 1)}
-    trial.equal(trial.call_inside(body), expected)
-
-
-def remainders_of_pipelines(trial: Trial) -> None:
-    """Every input pipeline refuses a batch that cannot be divided, with both numbers in the message, and divides the
-    next one."""
-
-    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
-        found: list[Any] = []
-        for pipeline in range(3):
-            context = tf.distribute.InputContext(3, pipeline, 6)
-            for size in (17, 3, 13, 12):
-                try:
-                    found.append(get_per_replica_batch_size(context, size))
-                except ValueError as error:
-                    found.append(str(size) in str(error) and "6" in str(error))
-        return found
-
-    trial.equal(trial.call_inside(body), [True, True, True, 2] * 3)
-
-
-def shares_of_input(trial: Trial, size: int) -> None:
-    """A strategy passes its context to the input function; batches of that size reach the replica unchanged."""
-    strategy = tf.distribute.OneDeviceStrategy(trial.device)
-
-    def body(get_per_replica_batch_size: Callable[..., Any]) -> Any:
-        sizes = []
-
-        def inputs(context: Any) -> Any:
-            sizes.append(get_per_replica_batch_size(context, size))
-            numbers = tf.data.Dataset.range(3 * size).shard(context.num_input_pipelines, context.input_pipeline_id)
-            return numbers.batch(sizes[-1])
-
-        batches = strategy.distribute_datasets_from_function(inputs)
-        return sizes, [strategy.run(lambda batch: batch + 1, args=(batch,)) for batch in batches]
-
-    sizes, batches = trial.call_inside(body)
-    trial.equal(sizes, [size])
-    trial.equal(len(batches), 3)
-    for number, batch in enumerate(batches):
-        trial.close(batch, np.arange(size) + 1 + number * size, dtype="int64")

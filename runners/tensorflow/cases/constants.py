@@ -104,3 +104,24 @@ def zeros_in_function(trial: Trial) -> None:
     trial.exact(last, np.reshape(several, (2, 2)), "float32")
     for found, (value, dtype) in zip(filled, calls):
         trial.exact(found, np.full((3, 2), value), dtype)
+
+
+def of_wide_kinds(trial: Trial) -> None:
+    """A number of NumPy keeps its dtype alone too, complex numbers of Python are complex128, and what is too large for
+    the dtype that is asked for becomes infinite, with its sign."""
+    for value, dtype in ((np.float64(0.1), "float64"), (np.bool_(False), "bool"), (np.uint64(2**64 - 1), "uint64")):
+        trial.exact(trial.call(value), value, dtype)
+    trial.exact(trial.call(0.1 - 2j), 0.1 - 2j, "complex128")
+    trial.exact(trial.call([0.1j, -3 + 0.3j]), [0.1j, -3 + 0.3j], "complex128")
+    for dtype in ("float16", "bfloat16", "float32"):
+        for given in (np.float64(-1e300), np.asarray([1e300, -1e300, 0.5])):
+            trial.exact(
+                trial.call(given, trial.dtype(dtype)), np.sign(given) * np.where(abs(given) > 1, np.inf, 0.5), dtype
+            )
+
+
+def refuses_wide_integers(trial: Trial) -> None:
+    """An integer that int64 cannot hold is an error, alone and in a list, and no number of another dtype."""
+    for value in (2**63, 2**64 - 1, -(2**63) - 1):
+        for given in (value, [1, value], [[0], [value]]):
+            trial.raises(["ValueError", "OverflowError"], "range", given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
@@ -55,3 +56,18 @@ def keeps_description(trial: Trial) -> None:
     trial.equal(endless.cardinality().numpy(), tf.data.INFINITE_CARDINALITY)
     unknown = trial.call(whole.filter(lambda each: True), 4, 1)
     trial.equal(unknown.cardinality().numpy(), tf.data.UNKNOWN_CARDINALITY)
+
+
+def kinds_of_numbers(trial: Trial) -> None:
+    """Elements that are numbers have the dtypes of tensors that are made of them, those of Python and those of NumPy,
+    with the sign of zero."""
+    rows = {
+        "float32": [0.1, -0.0, 1e10],
+        "bool": [True, False, True],
+        "float64": [np.float64(0.1), np.float64(-0.0), np.float64(1e300)],
+    }
+    for dtype, row in rows.items():
+        found = list(trial.call(row))
+        trial.equal(len(found), len(row))
+        for value, expected in zip(found, row):
+            trial.exact(value, np.asarray(expected, dtype), dtype)

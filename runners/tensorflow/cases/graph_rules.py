@@ -3,6 +3,8 @@ scopes."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import Any, Callable, ContextManager
 
 import tensorflow as tf
@@ -12,6 +14,8 @@ from runners.tensorflow.graph_mode import close
 
 v1 = tf.compat.v1
 AsDefault = Callable[[tf.Graph], ContextManager[tf.Graph]]
+_NUMBERS = itertools.count()
+"""A name of a gradient can be registered once."""
 
 
 def only_inside(trial: Trial) -> None:
@@ -82,4 +86,52 @@ def inside_itself(trial: Trial) -> None:
     with v1.Session(graph=graph) as session:
         session.run(held.initializer)
         for found, expected in zip(session.run([first, second, third, held]), (1.5, 3.5, 4.5, 2.5)):
+            close(trial, found, expected, "float32")
+
+
+def left_by_error(trial: Trial) -> None:
+    """Left by an exception at any depth, a graph is no longer the default one: the one outside of it is, and can still
+    be left itself."""
+    outer, inner = tf.Graph(), tf.Graph()
+
+    def body(as_default: AsDefault) -> Any:
+        found = []
+        before = v1.get_default_graph()
+        for graphs in ((outer, inner), (outer, inner, outer), (inner,)):
+            with as_default(outer):
+                try:
+                    with contextlib.ExitStack() as stack:
+                        for graph in graphs:
+                            stack.enter_context(as_default(graph))
+                        raise KeyError("passes through")
+                except KeyError:
+                    found.append(v1.get_default_graph() is outer and not tf.executing_eagerly())
+            found.append(v1.get_default_graph() is before and tf.executing_eagerly())
+        return found
+
+    trial.equal(trial.call_inside(body), [True] * 6)
+
+
+def keeps_settings(trial: Trial) -> None:
+    """A graph keeps its seed from one time to the next, also that of its draws, and the gradients that it maps to
+    others are those also where it is entered again inside of the map."""
+    graph, name = tf.Graph(), f"TimesSeven{next(_NUMBERS)}"
+    tf.RegisterGradient(name)(lambda operation, slope: 7.0 * slope)
+
+    def body(as_default: AsDefault) -> Any:
+        with as_default(graph), tf.device(trial.device):
+            v1.set_random_seed(31)
+            own = graph.gradient_override_map({"Square": name})
+        with as_default(graph), tf.device(trial.device):
+            draw, seed = tf.random.uniform([4]), graph.seed
+            x = tf.constant([1.5, -2.0])
+            with own, as_default(graph):
+                inside = tf.square(x)
+            return seed, draw, tf.gradients(inside, x)[0], tf.gradients(tf.square(x), x)[0]
+
+    trial.repeatable = False
+    seed, draw, inside, outside = trial.call_inside(body)
+    trial.equal((seed, draw.op.get_attr("seed")), (31, 31))
+    with v1.Session(graph=graph) as session:
+        for found, expected in zip(session.run([inside, outside]), ([7.0, 7.0], [3.0, -4.0])):
             close(trial, found, expected, "float32")

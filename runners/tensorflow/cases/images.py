@@ -45,3 +45,11 @@ def gradient(trial: Trial) -> None:
     trial.close(output, host.astype("float64") + 0.25, dtype="float32")
     trial.close(to_image, host_weights, dtype="float32")
     trial.close(to_delta, host_weights.astype("float64").sum(), atol=1e-4, dtype="float32")
+
+
+def all_levels(trial: Trial, steps: Sequence[int]) -> None:
+    """Every level of uint8 changes by exactly so many of its steps, up to the ends of the range."""
+    host = np.arange(256, dtype="uint8").reshape(4, 64, 1)
+    for step in steps:
+        output = trial.call(trial.tensor(host), step / 255)
+        trial.exact(output, np.clip(host.astype("int64") + step, 0, 255), "uint8")

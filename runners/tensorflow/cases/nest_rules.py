@@ -150,3 +150,33 @@ def nested_keys(trial: Trial, up_to: bool) -> None:
         output = trial.call(*shallow, lambda *leaves: sum(leaves), *given)
         trial.equal(output, {"b": {"z": 111, "a": 222}, "a": [{"n": 333, "m": 444}]})
         trial.equal((list(output), list(output["b"])), (list(given[0]), list(given[0]["b"])))
+
+
+def composites_up_to(trial: Trial) -> None:
+    """Up to a shallow structure of composite tensors the function gets their parts if they are to be expanded, and
+    otherwise the whole ones, as by default; the output has the kinds of the shallow structure."""
+    host = trial.random(4, seed=6)
+    ragged = tf.RaggedTensor.from_row_lengths(trial.tensor(host), [1, 0, 3])
+    sparse = tf.SparseTensor([[0, 2], [1, 0]], trial.tensor(host[:2]), [2, 3])
+    for options in ({}, {"expand_composites": False}, {"expand_composites": True}, {}):
+        kinds: list[str] = []
+
+        def doubled(x: Any, y: Any, kinds: list[str] = kinds) -> Any:
+            kinds.append(type(x).__name__)
+            if tf.is_tensor(x) and not isinstance(x, tf.Tensor):
+                return x.with_values(x.values + 2.0 * y.values)
+            return x + 2.0 * y if x.dtype.is_floating else x
+
+        given = [ragged, {"s": sparse}]
+        trial.repeatable = False
+        one, rest = trial.call(given, doubled, given, given, **options)
+        expand = options.get("expand_composites", False)
+        trial.equal(
+            ["Tensor" in kind and kind not in ("RaggedTensor", "SparseTensor") for kind in kinds],
+            [True] * 5 if expand else [False] * 2,
+        )
+        trial.check(isinstance(one, tf.RaggedTensor) and isinstance(rest["s"], tf.SparseTensor), "the kinds changed")
+        trial.close(one.values, 3 * host.astype("float64"), dtype="float32")
+        trial.close(one.row_splits, [0, 1, 1, 4], dtype="int64")
+        trial.close(rest["s"].values, 3 * host[:2].astype("float64"), dtype="float32")
+        trial.close(rest["s"].indices, [[0, 2], [1, 0]], dtype="int64")

@@ -122,3 +122,24 @@ def gradients_of_statistics(trial: Trial, dtype: str) -> None:
     for name, row in trial.call_inside(body).items():
         for found, wanted in zip(row, expected[name]):
             trial.close(found, wanted, rtol, atol, dtype=dtype)
+
+
+def own_shapes(trial: Trial) -> None:
+    """Each call returns a dictionary of its own, and a class that is derived from this one says itself which parameters
+    it has, as ``_param_shapes``."""
+
+    class Longer(v1.distributions.Normal):
+        @staticmethod
+        def _param_shapes(sample_shape: Any) -> Any:
+            return {"own": tf.concat([sample_shape, [2]], 0)}
+
+    def body(param_shapes: Callable[..., Any]) -> Any:
+        first = param_shapes([4, 5])
+        first.clear()
+        of_class = getattr(param_shapes, "__func__", None)
+        return first, param_shapes([4, 5]), Longer.param_shapes([3]) if of_class is None else of_class(Longer, [3])
+
+    first, second, longer = trial.call_inside(body)
+    trial.equal((first, sorted(second), sorted(longer)), ({}, ["loc", "scale"], ["own"]))
+    trial.close(second["scale"], [4, 5], dtype="int32")
+    trial.close(longer["own"], [3, 2], dtype="int32")

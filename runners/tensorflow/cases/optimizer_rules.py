@@ -107,3 +107,43 @@ def scheduled_rate(trial: Trial) -> None:
     expected = expected_steps(host, wide, lambda step: 2.0 * 0.5**step, 0.95, _EPSILON)[-1]
     close_steps(trial, trial.call_inside(body), expected, "float32")
     trial.raises_inside(["TypeError"], "learningrateschedule", lambda made: setattr(made(halved), "learning_rate", 0.5))
+
+
+def given_weights(trial: Trial, traced: bool) -> None:
+    """With the weights of another optimizer, as arrays, an optimizer goes on as that one does, and has its number of
+    steps; the other one and the arrays stay as they were."""
+    host, slope = trial.random(4, seed=17), trial.random(4, seed=18)
+
+    def values(optimizer: Any) -> list[Any]:
+        variables = optimizer.variables
+        return [
+            np.array(trial.numpy(tf.convert_to_tensor(each)))
+            for each in (variables() if callable(variables) else variables)
+        ]
+
+    def body(adadelta: Callable[..., Any]) -> Any:
+        first, second = (adadelta(_RATE, epsilon=_EPSILON) for _ in range(2))
+        weights = [tf.Variable(trial.tensor(host)) for _ in range(2)]
+        for optimizer, weight in zip((first, second), weights):
+            optimizer.build([weight])
+        steps = [
+            lambda o=o, w=w: o.apply_gradients([(trial.tensor(slope), w)]) for o, w in zip((first, second), weights)
+        ]
+        steps = [tf.function(step) for step in steps] if traced else steps
+        steps[0]()
+        kept = values(first)
+        weights[1].assign(weights[0])
+        second.set_weights(kept)
+        same = values(second)
+        for _ in range(2):
+            steps[1]()
+        return weights, kept, same, values(first), int(second.iterations)
+
+    (one, other), kept, same, still, count = trial.call_inside(body)
+    for before, *others in zip(kept, same, still):
+        trial.equal(others, [before, before])
+    trial.equal(count, 3)
+    wide = [slope.astype("float64")] * 3
+    expected = expected_steps(host, wide, lambda step: _RATE, 0.95, _EPSILON)
+    close_steps(trial, one, expected[0], "float32")
+    close_steps(trial, other, expected[2], "float32")

@@ -1,4 +1,5 @@
-"""tf.io.parse_single_sequence_example: static shapes, the name of the example in errors, and what it refuses."""
+"""tf.io.parse_single_sequence_example: static shapes, the name of the example in errors, frames without values, and
+what it refuses."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.asserts import error_of
-from runners.tensorflow.cases.parsing import feature_of, serialized_example
+from runners.tensorflow.cases.parsing import check_sparse, feature_of, serialized_example
 
 
 def static(trial: Trial) -> None:
@@ -77,3 +78,20 @@ def refuses(trial: Trial, what: str) -> None:
         "nothing": ((serialized,), ["ValueError"], "features"),
     }[what]
     trial.raises(kinds, word, *args)
+
+
+def empty_frames(trial: Trial) -> None:
+    """Frames without values count, wherever they are, also where no frame has any: in the shape of a sparse feature and
+    in the rows of a ragged one."""
+    for lengths in ([0, 2, 0, 1, 0, 0], [0, 0, 0], [3, 0]):
+        rows = [list(range(10 * n, 10 * n + length)) for n, length in enumerate(lengths)]
+        serialized = serialized_example(trial, {}, {"ids": [feature_of(row, "int64") for row in rows]})
+        features = {"sparse": tf.io.VarLenFeature(tf.int64), "ragged": tf.io.RaggedFeature(tf.int64, "ids")}
+        for name, kind in (("ids", features["sparse"]), ("rows", features["ragged"])):
+            _, found = trial.call(serialized, sequence_features={name: kind})
+            if name == "rows":
+                trial.equal(found[name].to_list(), rows)
+            else:
+                indices = [[value // 10, value % 10] for row in rows for value in row]
+                values = [value for row in rows for value in row]
+                check_sparse(trial, found[name], indices, values, [len(rows), max(lengths)], "int64")

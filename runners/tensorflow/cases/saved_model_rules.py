@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
@@ -69,3 +69,24 @@ def sparse_parts(trial: Trial) -> None:
         found = session.run(fetched, dict(zip(fed, ([[0, 1], [2, 3]], [1.5, -2.5], [3, 4]))))
     for value, expected, dtype in zip(found, ([[0, 1], [2, 3]], [3.0, -5.0], [3, 4]), ("int64", "float32", "int64")):
         close(trial, value, expected, dtype)
+
+
+def dtypes_of_parts(trial: Trial, dtypes: Sequence[str]) -> None:
+    """The signature has the dtype, the shape and the name of each input and output, also of texts and where the rank is
+    not known."""
+    with building(trial) as graph:
+        inputs = {f"{name}-in": v1.placeholder(name, [None, 2, 1]) for name in dtypes}
+        outputs = {f"{name}-out": tf.identity(inputs[f"{name}-in"][0]) for name in dtypes}
+        inputs["any"] = v1.placeholder(tf.float16)
+        outputs["any"] = tf.identity(inputs["any"])
+    with beside(graph), v1.Session() as session:
+        folder = _saved(trial, session, inputs, outputs)
+    (meta,) = saved_model_pb2.SavedModel.FromString(Path(folder, "saved_model.pb").read_bytes()).meta_graphs
+    signature = meta.signature_def["serving_default"]
+    for given, kept in ((inputs, signature.inputs), (outputs, signature.outputs)):
+        trial.equal(sorted(kept), sorted(given))
+        for key, tensor in given.items():
+            part = kept[key]
+            trial.equal((tf.as_dtype(part.dtype).name, part.name), (tensor.dtype.name, tensor.name))
+            trial.equal(tf.TensorShape(part.tensor_shape), tensor.shape)
+            trial.equal(part.tensor_shape.unknown_rank, tensor.shape.rank is None)

@@ -165,3 +165,22 @@ def refuses_no_step(trial: Trial) -> None:
     hook = trial.make(str(new_folder()), save_steps=1)
     with tf.Graph().as_default():
         trial.method_raises(hook, "begin", ["RuntimeError"], "global step")
+
+
+def steps_of_several(trial: Trial, by: int, period: int) -> None:
+    """Steps that count by more than one are saved when the period has passed, by the global step and not by the number
+    of runs; a saver of the caller writes under the name that is asked for, and only there."""
+    training, folder = make_training(trial, by=by), new_folder()
+    with beside(training.graph):
+        saver = v1.train.Saver(max_to_keep=20)
+        hook = trial.call(str(folder), save_steps=period, saver=saver, checkpoint_basename="own")
+    train(training, hook, 7)
+    expected = [0]
+    for step in range(by, 7 * by + 1, by):
+        if step >= expected[-1] + period or step == 7 * by:
+            expected.append(step)
+    trial.equal((saved_steps(folder, "own"), saved_steps(folder)), (expected, []))
+    for step in expected:
+        reader = tf.train.load_checkpoint(str(folder / f"own-{step}"))
+        trial.equal(int(reader.get_tensor("global_step")), step)
+        trial.equal(reader.get_tensor("weights"), training.host * 2 ** (step // by))

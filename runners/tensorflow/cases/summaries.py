@@ -5,61 +5,22 @@ The writers buffer all events in memory. Leaving ``as_default`` flushes too, so 
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.event_files import NEVER_MS, QUEUE, EventLog, write
 from runners.tensorflow.graph_mode import run
 
 v1 = tf.compat.v1
 Flush = Callable[..., Any]
 
-_QUEUE, _NEVER_MS = 1_000_000, 10**9
-"""More events than a test writes, and longer than it runs."""
 
-
-class _Written(NamedTuple):
-    step: int
-    tag: str
-    value: Any
-
-
-def _write(tensors: Sequence[Any], first_step: int = 0, tag: str = "value") -> None:
-    """Write to the default writer."""
-    for step, tensor in enumerate(tensors, first_step):
-        tf.summary.write(tag, tensor, step=step)
-
-
-class _Log:
-    """A writer and the events in its file."""
-
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="summaries-"))
-        self.writer = tf.summary.create_file_writer(str(self.folder), max_queue=_QUEUE, flush_millis=_NEVER_MS)
-
-    def on_disk(self) -> list[_Written]:
-        """Return the summaries in the file, in order. A record is its length, a checksum, the event and another
-        checksum."""
-        found = []
-        for file in sorted(self.folder.iterdir()):
-            data, place = file.read_bytes(), 0
-            while place < len(data):
-                (length,) = struct.unpack_from("<Q", data, place)
-                event = v1.Event.FromString(data[place + 12 : place + 12 + length])
-                place += length + 16
-                found += [_Written(event.step, part.tag, tf.make_ndarray(part.tensor)) for part in event.summary.value]
-        return found
-
-    def steps(self) -> list[int]:
-        return [written.step for written in self.on_disk()]
-
-
-def _check(trial: Trial, log: _Log, expected: Sequence[Any], dtype: str, tag: str = "value") -> None:
+def _check(trial: Trial, log: EventLog, expected: Sequence[Any], dtype: str, tag: str = "value") -> None:
     found = log.on_disk()
     trial.equal([written.step for written in found], list(range(len(expected))))
     trial.equal({written.tag for written in found}, {tag} if expected else set())
@@ -76,10 +37,10 @@ def _flush(trial: Trial, *args: Any, **kwargs: Any) -> None:
 
 def writes_out(trial: Trial, dtype: str, shape: Sequence[int], count: int = 3) -> None:
     """All events buffered before are in the file afterwards, in order, with their values."""
-    log = _Log()
+    log = EventLog()
     tensors = [trial.tensor(trial.random(*shape, dtype=dtype, seed=seed), dtype) for seed in range(count)]
     with log.writer.as_default():
-        _write(tensors)
+        write(tensors)
         trial.equal(log.steps(), [])
         _flush(trial, log.writer)
         _check(trial, log, trial.numpy(tensors), dtype)
@@ -87,10 +48,10 @@ def writes_out(trial: Trial, dtype: str, shape: Sequence[int], count: int = 3) -
 
 def texts(trial: Trial) -> None:
     """Events of strings are written too."""
-    log = _Log()
+    log = EventLog()
     words = ["Gerät", ""]
     with log.writer.as_default():
-        _write([trial.tensor(word, dtype="string") for word in words], tag="words")
+        write([trial.tensor(word, dtype="string") for word in words], tag="words")
         trial.equal(log.steps(), [])
         _flush(trial, writer=log.writer, name="ignored")
         trial.equal([written.value.item() for written in log.on_disk()], [word.encode() for word in words])
@@ -98,13 +59,13 @@ def texts(trial: Trial) -> None:
 
 def default_writer(trial: Trial) -> None:
     """Without a writer the innermost default writer is flushed; without a default writer nothing happens."""
-    inner, outer = _Log(), _Log()
+    inner, outer = EventLog(), EventLog()
     numbers = [trial.tensor(np.float32(number)) for number in (1.5, -2.0)]
     _flush(trial)
     with outer.writer.as_default():
-        _write(numbers)
+        write(numbers)
         with inner.writer.as_default():
-            _write(numbers)
+            write(numbers)
             trial.equal((inner.steps(), outer.steps()), ([], []))
             _flush(trial)
             trial.equal((inner.steps(), outer.steps()), ([0, 1], []))
@@ -114,12 +75,12 @@ def default_writer(trial: Trial) -> None:
 
 def only_the_given(trial: Trial) -> None:
     """A given writer is flushed instead of the default one."""
-    given, default = _Log(), _Log()
+    given, default = EventLog(), EventLog()
     numbers = [trial.tensor(np.asarray([number, number + 3], "int64")) for number in (4, 5, 6)]
     with given.writer.as_default():
-        _write(numbers)
+        write(numbers)
         with default.writer.as_default():
-            _write(numbers)
+            write(numbers)
             trial.equal((given.steps(), default.steps()), ([], []))
             _flush(trial, given.writer)
             trial.equal(default.steps(), [])
@@ -128,12 +89,12 @@ def only_the_given(trial: Trial) -> None:
 
 def again(trial: Trial) -> None:
     """Each flush adds what was written since the last one; a flush without new events changes nothing."""
-    log = _Log()
+    log = EventLog()
     number = trial.tensor(np.float64(0.25))
     seen = []
     with log.writer.as_default():
         for first, count in ((0, 1), (1, 0), (1, 2), (3, 0)):
-            _write([number] * count, first)
+            write([number] * count, first)
             seen.append(log.steps())
             _flush(trial, log.writer)
             seen.append(log.steps())
@@ -142,7 +103,7 @@ def again(trial: Trial) -> None:
 
 def in_function(trial: Trial, default: bool = False) -> None:
     """In a tf.function, traced once, events are in the file after a call flushes, and not before."""
-    log = _Log()
+    log = EventLog()
     trial.repeatable = False
     values = [trial.tensor(np.float32(number)) for number in (1.0, 4.0, 9.0, 16.0)]
     steps = [trial.tensor(np.int64(step)) for step in range(4)]
@@ -179,14 +140,14 @@ def _kind(operation: Any) -> Any:
 def in_graph(trial: Trial, default: bool) -> None:
     """In a graph it returns an operation that flushes when a session runs it, not before."""
     folder = Path(tempfile.mkdtemp(prefix="summaries-"))
-    log = object.__new__(_Log)
+    log = object.__new__(EventLog)
     log.folder = folder
     host = trial.random(4, seed=3)
     graph = tf.Graph()
 
     def body(flush: Flush) -> Any:
         with graph.as_default():
-            writer = tf.summary.create_file_writer(str(folder), max_queue=_QUEUE, flush_millis=_NEVER_MS)
+            writer = tf.summary.create_file_writer(str(folder), max_queue=QUEUE, flush_millis=NEVER_MS)
             with writer.as_default(step=0):
                 with tf.device(trial.device):
                     value = tf.constant(host)
@@ -220,16 +181,16 @@ def without_writer_in_graph(trial: Trial) -> None:
 
 def closed(trial: Trial) -> None:
     """A closed writer has nothing to flush: its file is unchanged, and another writer can still be flushed."""
-    first, second = _Log(), _Log()
+    first, second = EventLog(), EventLog()
     number = trial.tensor(np.int32(7))
     expected = [np.int32(7), np.int32(8)]
     with first.writer.as_default():
-        _write([number, number + 1])
+        write([number, number + 1])
     first.writer.close()
     _flush(trial, first.writer)
     _check(trial, first, expected, "int32")
     with second.writer.as_default():
-        _write([number, number + 1])
+        write([number, number + 1])
         trial.equal(second.steps(), [])
         _flush(trial, second.writer)
         _check(trial, second, expected, "int32")
@@ -238,7 +199,7 @@ def closed(trial: Trial) -> None:
 def special_values(trial: Trial, count: int) -> None:
     """Events with NaN, infinities, zeros of both signs and all digits are on disk as they were, at steps beyond 2**53;
     of many writers the one that is given is flushed, and what a variable was when it was written."""
-    logs = [_Log() for _ in range(count)]
+    logs = [EventLog() for _ in range(count)]
     first = 2**53 + 1
     hosts = [np.asarray([value, 1 / 3]) for value in (np.nan, np.inf, -np.inf, -0.0, 5e-324)]
     variable = tf.Variable(trial.tensor(hosts[0]))
