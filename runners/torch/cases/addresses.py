@@ -103,5 +103,21 @@ def address_of_resized(trial: Trial) -> None:
         _check_address(trial, trial.call(held), tensor.storage().data_ptr())
 
 
+def address_far(trial: Trial, count: int) -> None:
+    """The offset of a view far from the beginning counts in full. To ask for an address is no change: the version, the
+    wish for a gradient and the values stay."""
+    tensor = torch.empty(count + 64, dtype=torch.uint8, device=trial.device)
+    begin = tensor.storage().data_ptr()
+    for offset in (count, count + 5, count // 2 + 3):
+        _check_address(trial, trial.call(tensor[offset : offset + 9]), begin + offset)
+    values = trial.random(4, 3)
+    leaf = trial.tensor(values).requires_grad_()
+    for one in (leaf, leaf[1:], leaf.detach()):
+        before = one._version, one.requires_grad, one.is_leaf
+        trial.call(one)
+        trial.equal([one._version, one.requires_grad, one.is_leaf], list(before))
+    trial.exact(leaf.detach(), values, "float32")
+
+
 def _check_address(trial: Trial, found: Any, expected: int) -> None:
     trial.check(type(found) is int and found == expected, f"expected the address {expected:#x}, got {found!r}")

@@ -196,3 +196,33 @@ def jvp_of_inputs(trial: Trial, count: int, dtype: str, create_graph: bool = Fal
     trial.equal([tensor.requires_grad for tensor in inputs], wanted)
     trial.check(not any(vector.requires_grad for vector in vectors), "a vector wants a gradient")
     trial.check(all(tensor.grad is None for tensor in (*inputs, *vectors)), "an input or a vector got a gradient")
+
+
+def jvp_where_off(trial: Trial, create_graph: bool) -> None:
+    """Where gradients are off the product is the same, with a history if that is asked for, and they stay off."""
+    x, v = (trial.random(4, dtype="float64", seed=seed) for seed in (1, 2))
+    tensor = trial.tensor(x)
+    with torch.no_grad():
+        output, product = trial.call(lambda x: x**3, tensor, trial.tensor(v), create_graph=create_graph)
+        trial.check(not torch.is_grad_enabled(), "gradients are on after the call")
+    trial.close(output.detach(), x**3, dtype="float64")
+    trial.close(product.detach(), 3 * x**2 * v, dtype="float64")
+    trial.equal([product.requires_grad, tensor.requires_grad], [create_graph, False])
+
+
+def jvp_tuples(trial: Trial) -> None:
+    """A tuple of one output stays a tuple, and one of one input makes none."""
+    x, v = (trial.tensor(trial.random(4, dtype="float64", seed=seed)) for seed in (1, 2))
+    for one in (False, True):
+        given = ((x,), (v,)) if one else (x, v)
+        found = trial.call(lambda x: (x * 2,), *given)
+        trial.equal([type(each) for each in found], [tuple, tuple])
+        trial.close(found[1][0], 2 * trial.numpy(v), dtype="float64")
+        for each in trial.call(lambda x: x * 2, *given):
+            trial.check(isinstance(each, torch.Tensor), f"expected a tensor, got {type(each).__name__}")
+
+
+def jvp_refuses_constant(trial: Trial) -> None:
+    """With strict and create_graph a product that does not depend on the input raises an error."""
+    x, v = (trial.tensor(trial.random(4, seed=seed)) for seed in (1, 2))
+    trial.raises(["RuntimeError"], "independent of input 0", lambda x: x * 2, x, v, create_graph=True, strict=True)

@@ -143,3 +143,24 @@ def von_mises_expand(trial: Trial, shape: Sequence[int]) -> None:
 
 def _log_density(x: Any, mean: Any, k: Any) -> Any:
     return k * np.cos(x - mean) - np.log(2 * np.pi * special.i0e(k)) - k
+
+
+def von_mises_statistics(trial: Trial) -> None:
+    """The mode is the mean, which is the location, and the standard deviation is the root of the variance. These have
+    gradients, samples have none. An expanded distribution checks values if the first one does."""
+    mean, k = (trial.tensor(np.array(numbers)).requires_grad_() for numbers in ([0.5, -1.0, 2.0], [0.3, 2.0, 9.0]))
+    made = trial.call(mean, k)
+    for found in (made.mean, made.mode):
+        trial.close(found.detach(), trial.numpy(mean.detach()), dtype="float64")
+    ratio = special.i1(trial.numpy(k.detach())) / special.i0(trial.numpy(k.detach()))
+    trial.close(made.stddev.detach(), (1 - ratio) ** 0.5, dtype="float64", **_BESSEL)
+    (slope,) = torch.autograd.grad((made.mean * made.mean).sum(), [mean])
+    trial.close(slope, 2 * trial.numpy(mean.detach()), dtype="float64")
+    trial.equal([made.sample().requires_grad, made.sample(torch.Size([2])).requires_grad], [False, False])
+    outside = trial.tensor(np.full((2, 3), np.nan))
+    for checked in (True, False):
+        wide = trial.make(mean, k, validate_args=checked).expand(torch.Size([2, 3]))
+        if checked:
+            trial.method_raises(wide, "log_prob", ["ValueError"], "support", outside)
+        else:
+            trial.check(bool(torch.isnan(wide.log_prob(outside)).all()), "the density of NaN is no NaN")

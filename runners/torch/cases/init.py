@@ -77,6 +77,17 @@ def xavier_uniform_draws_differ(trial: Trial, shape: Sequence[int], bound: float
     trial.check(abs(both) < allowed, f"the two calls correlate by {both:.3f}, expected 0 +- {allowed:.3f}")
 
 
+def xavier_uniform_distinct(trial: Trial, dtype: str) -> None:
+    """Nearly all of many draws are different: they have the digits of float32 at least."""
+    tensor = trial.tensor(np.zeros((100, 200)), dtype)
+    trial.writes = True
+    drawn = trial.call(tensor)
+    _check_even(trial, drawn, (100, 200), 0.02**0.5, dtype)
+    found = trial.numpy(drawn)
+    count = len(np.unique(found))
+    trial.check(count > 0.99 * found.size, f"only {count} of {found.size} draws are different")
+
+
 def _check_even(trial: Trial, tensor: Any, shape: Sequence[int], bound: float, dtype: str) -> None:
     """Check dtype and shape, and that the values are independent and uniform over [-bound, bound]."""
     trial.equal(trial.dtype_name(tensor), dtype)

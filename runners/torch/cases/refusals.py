@@ -189,3 +189,11 @@ def saddmm(trial: Trial) -> None:
         shapes[number] = shape
         tensors = [trial.tensor(trial.random(*each, seed=seed)) for seed, each in enumerate(shapes)]
         trial.raises(["RuntimeError", "IndexError"], "", tensors[0].to_sparse(), tensors[1].to_sparse(), tensors[2])
+
+
+def arrays(trial: Trial, shapes: Sequence[Sequence[int]], places: Sequence[int], message: str = "Tensor") -> None:
+    """A NumPy array in one of the ``places`` raises TypeError where tensors of these shapes are asked for."""
+    values = [trial.random(*shape, seed=seed) for seed, shape in enumerate(shapes)]
+    for place in places:
+        given = [one if number == place else trial.tensor(one) for number, one in enumerate(values)]
+        trial.raises(["TypeError"], message, *given)

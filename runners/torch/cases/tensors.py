@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
@@ -114,3 +115,44 @@ def to_gradient(trial: Trial, dtype: str, target: str) -> None:
     (converted * weights.conj()).sum().real.backward()
     trial.close(converted, trial.numpy(tensor), dtype=target)
     trial.close(tensor.grad, trial.numpy(weights).real, dtype=dtype)
+
+
+def to_real(trial: Trial, target: str) -> None:
+    """The gradient of a conversion from complex to real numbers has an imaginary part of zero."""
+    values, weights = trial.random(5, dtype="complex128", seed=1), trial.random(5, dtype=target, seed=2)
+    tensor = trial.tensor(values).requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        converted = trial.call(tensor, trial.dtype(target))
+    (converted * trial.tensor(weights)).sum().backward()
+    trial.close(converted.detach(), values.real, dtype=target)
+    trial.close(tensor.grad, weights.astype("complex128"), dtype="complex128")
+
+
+def to_of_parameters(trial: Trial) -> None:
+    """A parameter that needs no conversion is returned itself; what is converted or copied is a plain tensor in the
+    graph of the parameter, which stays a leaf."""
+    values = trial.random(2, 3)
+    parameter = torch.nn.Parameter(trial.tensor(values))
+    trial.check(trial.call(parameter, torch.float32) is parameter, "the parameter was copied")
+    for dtype, options in (("float64", {}), ("float32", {"copy": True})):
+        converted = trial.call(parameter, trial.dtype(dtype), **options)
+        trial.check(type(converted) is torch.Tensor, f"expected a plain tensor, got {type(converted).__name__}")
+        trial.equal([converted.is_leaf, converted.requires_grad], [False, True])
+        trial.exact(converted.detach(), values, dtype)
+    trial.equal([parameter.is_leaf, trial.dtype_name(parameter)], [True, "float32"])
+
+
+def to_format(trial: Trial) -> None:
+    """A memory format alone, or with the dtype that the tensor has, gives another tensor in this format and leaves
+    the first one as it was."""
+    values = trial.random(2, 3, 4, 5)
+    tensor = trial.tensor(values)
+    strides = tensor.stride()
+    for given in ((), (torch.float32,)):
+        moved = trial.call(tensor, *given, memory_format=torch.channels_last)
+        trial.equal([moved.stride(), tensor.stride()], [(60, 1, 15, 3), strides])
+        trial.check(moved is not tensor, "the tensor itself was returned")
+        back = trial.call(moved, *given, memory_format=torch.contiguous_format)
+        trial.equal(back.stride(), strides)
+        trial.exact(back, values, "float32")
