@@ -14,11 +14,11 @@ from runners.core.testing.trial import Trial
 _FINITE = [[4, 2, 1], [2, 1, 3], [1, 0, 2]]
 
 
-def eig_not_finite(trial: Trial, number: str) -> None:
+def eig_not_finite(trial: Trial, number: str, size: int) -> None:
     """A matrix with a NaN or an infinity has eigenvalues that are NaN; the matrices beside it, and those of the next
     call, have their own eigenvalues and vectors."""
-    host = np.array([_FINITE, _FINITE, _FINITE], "float32")
-    host[1, 0, 2] = float(number)
+    host = np.array([_FINITE, _FINITE, _FINITE], "float32")[:, :size, :size]
+    host[1, 0, -1] = float(number)
     for batch in (host, host[[0, 2]]):
         values, vectors = trial.call(trial.tensor(batch))
         for one in range(len(batch)):
