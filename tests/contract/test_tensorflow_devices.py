@@ -44,6 +44,7 @@ WRONG = {
     # XLA refuses the same calls with another message.
     "tf.nn.conv3d": "refuses-empty-kernel",
     "tf.nn.space_to_batch": "refuses-block-rank",
+    "tf.io.parse_single_sequence_example": "names-example",
     # XLA ignores bounds that are NaN.
     "tf.experimental.numpy.clip": "not-a-number-as-bound[dtype=float32]",
     # XLA's first number of a falling range from zero is a negative zero.

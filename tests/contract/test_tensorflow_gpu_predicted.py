@@ -37,7 +37,10 @@ def test_a_dtype_without_a_kernel_fails_and_the_message_lists_the_kernels_dtypes
         assert "Svd has T=complex" in result["error"]["message"]
         assert "its kernels take T=float32|float64" in result["error"]["message"]
         assert result["cpu_control"]["outcome"] == "passed"
-    assert {result["placement"]["verdict"] for result in found if result["outcome"] == "passed"} == {"device"}
+    # The first only builds a graph, the second also draws numbers, whose seeds the host computes.
+    elsewhere = {"name-in-graph", "keeps-draws"}
+    passed = [result for result in found if result["outcome"] == "passed" and result["test"] not in elsewhere]
+    assert {result["placement"]["verdict"] for result in passed} == {"device"}
 
 
 @pytest.mark.slow

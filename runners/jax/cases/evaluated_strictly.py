@@ -32,9 +32,14 @@ def evaluated_in_threads(trial: Trial) -> None:
             seen.append((left(), wave()))
             return x
 
+        def on_the_device() -> None:
+            # The default device is that of a thread, too.
+            with jax.default_device(trial.device):
+                jax.jit(beside)(1.0)
+
         def mixed(x: Any) -> Any:
             with eval_context():
-                thread = threading.Thread(target=jax.jit(beside), args=(1.0,))
+                thread = threading.Thread(target=on_the_device)
                 thread.start()
                 thread.join()
                 seen.append(wave())
