@@ -15,7 +15,7 @@ _FINITE = [[4, 2, 1], [2, 1, 3], [1, 0, 2]]
 
 
 def eig_not_finite(trial: Trial, number: str, size: int) -> None:
-    """A matrix with a NaN or an infinity has eigenvalues that are NaN; the matrices beside it, and those of the next
+    """A matrix with a NaN or an infinity has eigenvalues that are NaN; the other matrices, and those of the next
     call, have their own eigenvalues and vectors."""
     host = np.array([_FINITE, _FINITE, _FINITE], "float32")[:, :size, :size]
     host[1, 0, -1] = float(number)

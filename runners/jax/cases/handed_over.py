@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections import OrderedDict, defaultdict
 from functools import partial
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.containers import Labelled, Pair
 
 _COPIES: tuple[Callable[[Any], Any], ...] = (
     copy.copy,
@@ -23,29 +24,9 @@ _COPIES: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
-
-
-@jax.tree_util.register_pytree_node_class
-class _Labelled:
-    """A container with a label that is no leaf."""
-
-    def __init__(self, value: Any, label: str) -> None:
-        self.value, self.label = value, label
-
-    def tree_flatten(self) -> tuple[tuple[Any], str]:
-        return (self.value,), self.label
-
-    @classmethod
-    def tree_unflatten(cls, label: str, children: Any) -> _Labelled:
-        return cls(children[0], label)
-
-
 def _documented(first: Any, *rest: Any, key: Any = None) -> Any:
     """Its own text."""
-    return _Pair(first, [rest, key])
+    return Pair(first, [rest, key])
 
 
 def _zero() -> int:
@@ -58,7 +39,7 @@ def named_objects(trial: Trial) -> None:
     listed, wide = [1], np.array([2**53 + 1, -1])
     named = trial.call(_documented, name="documented")
     output = named(listed, wide, 7, key=listed)
-    trial.equal((type(output), output.first is listed, output.second[1] is listed), (_Pair, True, True))
+    trial.equal((type(output), output.first is listed, output.second[1] is listed), (Pair, True, True))
     trial.equal((output.second[0][0] is wide, type(output.second[0][1])), (True, int))
     trial.equal((named.__name__, named.__doc__), (_documented.__name__, _documented.__doc__))
 
@@ -90,7 +71,7 @@ def named_in_trace(trial: Trial) -> None:
             seen.append((type(turns), type(factor)))
             for _ in range(turns):
                 x = x * weight
-            return _Pair(x * factor, jnp.asarray(factor) * jnp.ones(2, "float16"))
+            return Pair(x * factor, jnp.asarray(factor) * jnp.ones(2, "float16"))
 
         def loss(x: Any, weight: Any) -> Any:
             pair = scaled(x, 2, 0.5, weight=weight)
@@ -101,7 +82,7 @@ def named_in_trace(trial: Trial) -> None:
         return pair, slopes, [str(each.source_info.name_stack) for each in jax.make_jaxpr(alone)().eqns]
 
     pair, (to_x, to_weight), names = trial.call_inside(body, trial.tensor(host), trial.tensor(weight))
-    trial.equal((seen, type(pair)), ([(int, float)], _Pair))
+    trial.equal((seen, type(pair)), ([(int, float)], Pair))
     x, weight = widened(host), widened(weight)
     trial.close(pair.first, 0.5 * x * weight**2, dtype="float32")
     trial.exact(pair.second, [0.5, 0.5], "float16")
@@ -138,7 +119,7 @@ def partial_copies(trial: Trial) -> None:
         trial.equal((found.args[0].tolist(), found.args[0] is bound), ([1.5, -2.0], way is copy.copy))
         trial.equal(jax.tree_util.tree_structure(found), jax.tree_util.tree_structure(made))
         trial.equal(found(5).second, [(5,), 3])
-    other = trial.call(_Pair, bound, key=3)
+    other = trial.call(Pair, bound, key=3)
     trial.equal(jax.tree_util.tree_structure(other) == jax.tree_util.tree_structure(made), False)
 
 
@@ -148,9 +129,9 @@ def unflattened_leaves(trial: Trial) -> None:
     leaves: list[Any] = [np.array([2**53 + 1, -1]), np.array([0.1]), np.float64(0.1), np.int64(2**40), np.zeros(0), 7]
     tree: list[Any] = [
         defaultdict(_zero, a=0),
-        _Labelled(0, "label"),
-        _Pair(0, jax.tree_util.Partial(_documented, 0)),
-        _Labelled({"b": (0, None)}, "other"),
+        Labelled(0, "label"),
+        Pair(0, jax.tree_util.Partial(_documented, 0)),
+        Labelled({"b": (0, None)}, "other"),
         0,
     ]
     output = trial.call(jax.tree_util.tree_structure(tree), leaves)
@@ -158,15 +139,15 @@ def unflattened_leaves(trial: Trial) -> None:
     found = [counted["a"], labelled.value, pair.first, pair.second.args[0], nested.value["b"][0], last]
     trial.equal([one is two for one, two in zip(found, leaves)], [True] * 6)
     trial.equal((type(counted), counted.default_factory), (defaultdict, _zero))
-    trial.equal((type(labelled), labelled.label, nested.label), (_Labelled, "label", "other"))
-    trial.equal((type(pair), type(pair.second), pair.second.func), (_Pair, jax.tree_util.Partial, _documented))
+    trial.equal((type(labelled), labelled.label, nested.label), (Labelled, "label", "other"))
+    trial.equal((type(pair), type(pair.second), pair.second.func), (Pair, jax.tree_util.Partial, _documented))
     leaves[0][0] = 3
     trial.equal(counted["a"].tolist(), [3, -1])
     for kind in (dict, OrderedDict, partial(defaultdict, _zero)):
         alone = trial.call(jax.tree_util.tree_structure(kind(a=0)), leaves[-1:])
         trial.equal((type(alone), repr(alone)), (type(kind()), repr(kind(a=7))))
-    alone = trial.call(jax.tree_util.tree_structure(_Labelled(0, "alone")), leaves[-1:])
-    trial.equal((type(alone), alone.value, alone.label), (_Labelled, 7, "alone"))
+    alone = trial.call(jax.tree_util.tree_structure(Labelled(0, "alone")), leaves[-1:])
+    trial.equal((type(alone), alone.value, alone.label), (Labelled, 7, "alone"))
     alone = trial.call(jax.tree_util.tree_structure(jax.tree_util.Partial(_documented, 0)), leaves[-1:])
     trial.equal((type(alone), alone.func, alone.args), (jax.tree_util.Partial, _documented, (7,)))
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,7 @@ from jax import lax
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.cases.partial_evaluation import wrapped
-
-
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
+from runners.jax.containers import Pair
 
 
 def own_rules(trial: Trial, through: str) -> None:
@@ -78,7 +74,7 @@ def returned_shapes(trial: Trial) -> None:
 
     def body(make_jaxpr: Callable[..., Any], x: Any) -> Any:
         def function(x: Any) -> Any:
-            return _Pair((x[0], None), {"b": [x.astype("int8")], "a": lax.sin(x)})
+            return Pair((x[0], None), {"b": [x.astype("int8")], "a": lax.sin(x)})
 
         def constant() -> Any:
             return lax.cos(lax.sin(x)), 2
@@ -87,7 +83,7 @@ def returned_shapes(trial: Trial) -> None:
         return shapes, make_jaxpr(constant)(), make_jaxpr(constant, return_shape=True)()
 
     shapes, alone, (again, (first, second)) = trial.call_inside(body, trial.tensor(host))
-    trial.equal((type(shapes) is _Pair, type(shapes.first), shapes.first[1]), (True, tuple, None))
+    trial.equal((type(shapes) is Pair, type(shapes.first), shapes.first[1]), (True, tuple, None))
     leaves = [shapes.first[0], shapes.second["a"], *shapes.second["b"], first, second]
     trial.equal([type(leaf) is jax.ShapeDtypeStruct for leaf in leaves], [True] * 5)
     types = [(leaf.shape, str(leaf.dtype)) for leaf in leaves]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +10,7 @@ import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-
-
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
+from runners.jax.containers import Pair
 
 
 def as_argument(trial: Trial) -> None:
@@ -42,12 +38,12 @@ def containers(trial: Trial) -> None:
     x = trial.tensor(host)
 
     def function(pair: Any, tree: Any) -> Any:
-        return _Pair({"none": None, "sum": pair.first + tree["x"][0]}, [pair.second * 2])
+        return Pair({"none": None, "sum": pair.first + tree["x"][0]}, [pair.second * 2])
 
-    output, pull_back = trial.call(function, _Pair(x, x), {"x": [x, None], "y": None})
-    trial.equal((type(output) is _Pair, output.first["none"], type(output.second)), (True, None, list))
-    to_pair, to_tree = pull_back(_Pair({"none": None, "sum": x}, [3 * x]))
-    trial.equal((type(to_pair) is _Pair, to_tree["x"][1], to_tree["y"]), (True, None, None))
+    output, pull_back = trial.call(function, Pair(x, x), {"x": [x, None], "y": None})
+    trial.equal((type(output) is Pair, output.first["none"], type(output.second)), (True, None, list))
+    to_pair, to_tree = pull_back(Pair({"none": None, "sum": x}, [3 * x]))
+    trial.equal((type(to_pair) is Pair, to_tree["x"][1], to_tree["y"]), (True, None, None))
     for found, factor in ((to_pair.first, 1), (to_pair.second, 6), (to_tree["x"][0], 1)):
         trial.close(found, factor * widened(host), dtype="float32")
     output, pull_back = trial.call(lambda: 2 * x)

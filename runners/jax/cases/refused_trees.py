@@ -9,11 +9,7 @@ import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
-
-
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
+from runners.jax.containers import Pair
 
 
 class _Other(NamedTuple):
@@ -42,9 +38,9 @@ def map_refuses(trial: Trial) -> None:
         ((1, 2), [1, 2]),
         ([[1]], [1]),
         ({"a": [1]}, {"a": (1,)}),
-        (_Pair(1, 2), _Other(1, 2)),
-        (_Pair(1, 2), (1, 2)),
-        ((1, 2), _Pair(1, 2)),
+        (Pair(1, 2), _Other(1, 2)),
+        (Pair(1, 2), (1, 2)),
+        ((1, 2), Pair(1, 2)),
         (ordered, {"a": 1, "b": 2}),
         (ordered, OrderedDict([("b", 2), ("a", 1)])),
         (defaultdict(list, a=1), {"a": 1}),
@@ -103,18 +99,18 @@ def map_several_leaf_rules(trial: Trial) -> None:
     trial.equal(trial.call(lambda *parts: parts, *trees, is_leaf=lambda node: True), tuple(trees))
     nothing = trial.call(lambda a, b: (a, b), [None, 1], [None, 2], is_leaf=lambda node: node is None)
     trial.equal(repr(nothing), "[(None, None), (1, 2)]")
-    pairs = [[_Pair(number, [2])] for number in (1, 5)]
-    found = trial.call(lambda a, b: (a.first, b.first), *pairs, is_leaf=lambda node: isinstance(node, _Pair))
+    pairs = [[Pair(number, [2])] for number in (1, 5)]
+    found = trial.call(lambda a, b: (a.first, b.first), *pairs, is_leaf=lambda node: isinstance(node, Pair))
     trial.equal(found, [(1, 5)])
 
 
 def map_containers(trial: Trial) -> None:
     """A defaultdict keeps its factory, an OrderedDict its order, a named tuple its type; one value at several places is
     mapped at each of them; is_leaf is asked for the root too, and for each part above a leaf."""
-    tree = defaultdict(list, {"b": _Pair(1, OrderedDict([("z", 2), ("a", 3)]))})
+    tree = defaultdict(list, {"b": Pair(1, OrderedDict([("z", 2), ("a", 3)]))})
     output = trial.call(lambda leaf: 10 * leaf, tree)
     trial.equal((type(output), output.default_factory), (defaultdict, list))
-    trial.equal(repr(output["b"]), repr(_Pair(10, OrderedDict([("z", 20), ("a", 30)]))))
+    trial.equal(repr(output["b"]), repr(Pair(10, OrderedDict([("z", 20), ("a", 30)]))))
     same = object()
     calls: list[Any] = []
 
@@ -129,13 +125,11 @@ def map_containers(trial: Trial) -> None:
 
     def is_pair(node: Any) -> bool:
         asked.append(repr(node))
-        return isinstance(node, _Pair)
+        return isinstance(node, Pair)
 
-    trial.equal(trial.call(len, _Pair(1, 2), is_leaf=is_pair), 2)
-    trial.equal(trial.call(len, [_Pair(1, 2), (_Pair(3, [4]),)], is_leaf=is_pair), [2, (2,)])
-    trial.check(
-        {"[_Pair(first=1, second=2), (_Pair(first=3, second=[4]),)]"} <= set(asked), f"it was asked for {asked}"
-    )
+    trial.equal(trial.call(len, Pair(1, 2), is_leaf=is_pair), 2)
+    trial.equal(trial.call(len, [Pair(1, 2), (Pair(3, [4]),)], is_leaf=is_pair), [2, (2,)])
+    trial.check({"[Pair(first=1, second=2), (Pair(first=3, second=[4]),)]"} <= set(asked), f"it was asked for {asked}")
 
 
 def map_values(trial: Trial) -> None:
@@ -186,7 +180,7 @@ def unflatten_refuses(trial: Trial) -> None:
     structure = jax.tree_util.tree_structure
     for tree, leaves in (
         ({"a": 0, "b": 0}, 2),
-        (_Pair(0, 0), 2),
+        (Pair(0, 0), 2),
         ([], 0),
         (None, 0),
         (7, 1),
@@ -201,7 +195,7 @@ def unflatten_refuses(trial: Trial) -> None:
     for leaves in (3, None, 2.5):
         trial.raises(["TypeError"], "", structure([0]), leaves)
     trial.raises(["TypeError"], "argument", structure([0]))
-    trial.equal(trial.call(structure(_Pair(0, [0])), [1, 2]), _Pair(1, [2]))
+    trial.equal(trial.call(structure(Pair(0, [0])), [1, 2]), Pair(1, [2]))
 
 
 def unflatten_in_turn(trial: Trial) -> None:
@@ -210,9 +204,9 @@ def unflatten_in_turn(trial: Trial) -> None:
     host = trial.random(2)
     array = trial.tensor(host)
     structures = [
-        jax.tree_util.tree_structure(tree) for tree in ([0, 0], (0, 0), {"b": 0, "a": 0}, _Pair(0, 0), [[0], 0])
+        jax.tree_util.tree_structure(tree) for tree in ([0, 0], (0, 0), {"b": 0, "a": 0}, Pair(0, 0), [[0], 0])
     ]
-    expected = ([1, 2], (1, 2), {"a": 1, "b": 2}, _Pair(1, 2), [[1], 2])
+    expected = ([1, 2], (1, 2), {"a": 1, "b": 2}, Pair(1, 2), [[1], 2])
     for number in (0, 1, 2, 3, 4, 0, 3, 1):
         for leaves in ([1, 2], (1, 2), iter((1, 2)), {1: "a", 2: "b"}):
             trial.repeatable = False  # an iterator can be used only once

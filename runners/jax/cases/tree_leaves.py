@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,26 +10,7 @@ import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
-
-
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
-
-
-@jax.tree_util.register_pytree_node_class
-class _Scaled:
-    """A container with one leaf. Its unit is not a leaf."""
-
-    def __init__(self, value: Any, unit: str) -> None:
-        self.value, self.unit = value, unit
-
-    def tree_flatten(self) -> tuple[Any, str]:
-        return (self.value,), self.unit
-
-    @classmethod
-    def tree_unflatten(cls, unit: str, children: Any) -> _Scaled:
-        return cls(*children, unit)
+from runners.jax.containers import Labelled, Pair
 
 
 def mapped_results(trial: Trial) -> None:
@@ -62,9 +43,9 @@ def mapped_results(trial: Trial) -> None:
 def mapped_containers(trial: Trial) -> None:
     """The data of a registered class that is not a leaf must be equal in all trees; arguments that a Partial has bound
     are leaves."""
-    added = trial.call(lambda a, b: a + b, [_Scaled(1, "m")], [_Scaled(2, "m")])[0]
-    trial.equal((type(added) is _Scaled, added.value, added.unit), (True, 3, "m"))
-    for one, two in ((_Scaled(1, "m"), _Scaled(2, "s")), ([_Scaled(1, "m")], [_Scaled(2, "s")])):
+    added = trial.call(lambda a, b: a + b, [Labelled(1, "m")], [Labelled(2, "m")])[0]
+    trial.equal((type(added) is Labelled, added.value, added.label), (True, 3, "m"))
+    for one, two in ((Labelled(1, "m"), Labelled(2, "s")), ([Labelled(1, "m")], [Labelled(2, "s")])):
         trial.raises(["ValueError"], "", lambda a, b: a + b, one, two)
     partial = trial.call(lambda leaf: 10 * leaf, jax.tree_util.Partial(max, 1, 2))
     trial.equal((type(partial) is jax.tree_util.Partial, partial(), partial(30)), (True, 20, 30))
@@ -77,14 +58,14 @@ def stopped_leaves(trial: Trial) -> None:
 
     def body(stop_gradient: Callable[..., Any], x: Any, z: Any) -> Any:
         def loss(x: Any, z: Any) -> Any:
-            tree = stop_gradient(_Pair([_Scaled(x, "m")], (z, None)))
+            tree = stop_gradient(Pair([Labelled(x, "m")], (z, None)))
             scaled = tree.first[0]
             return jnp.sum(x * scaled.value) + jnp.sum(jnp.real(z * tree.second[0])), tree
 
         return jax.grad(loss, argnums=(0, 1), has_aux=True)(x, z), stop_gradient(jnp.asarray(2.5))
 
     ((to_x, to_z), tree), number = trial.call_inside(body, trial.tensor(host), trial.tensor(parts))
-    trial.equal((type(tree) is _Pair, type(tree.first[0]) is _Scaled, tree.first[0].unit), (True, True, "m"))
+    trial.equal((type(tree) is Pair, type(tree.first[0]) is Labelled, tree.first[0].label), (True, True, "m"))
     trial.exact(tree.second[0], parts, "complex64")
     trial.close(to_x, widened(host), dtype="float32")
     trial.close(to_z, widened(parts), dtype="complex64")

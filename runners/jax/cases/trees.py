@@ -13,6 +13,7 @@ import numpy as np
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.containers import Pair
 
 
 class _Layer(NamedTuple):
@@ -113,7 +114,7 @@ def tree_containers(trial: Trial) -> None:
     hosts = [trial.random(4, seed=seed) for seed in range(3)]
     a, b, c = map(trial.tensor, hosts)
     trees = ([a, b, c], (a, b, c), {"x": a, "y": b, "z": c}, {"u": a, "v": b, "w": c}, [a, (b, c)], [(a, b), c])
-    more = ((a, None, [b, {}], c), _Interval(a, b, "metre"), _Interval(a, b, "second"), _Pair(a, b), _Layer(a, b))
+    more = ((a, None, [b, {}], c), _Interval(a, b, "metre"), _Interval(a, b, "second"), Pair(a, b), _Layer(a, b))
     functions = ((lambda leaf: 2 * leaf, 2), (lambda leaf: -3 * leaf, -3))
     for tree, (function, factor) in itertools.product((*trees, *more), functions):
         output = trial.call(function, tree)
@@ -152,11 +153,6 @@ def tree_sgd(trial: Trial) -> None:
     trial.close(output["b"], 0.4 * hosts["b"].astype("float64"), dtype="float32")
 
 
-class _Pair(NamedTuple):
-    first: Any
-    second: Any
-
-
 # jax.tree_util.tree_unflatten
 
 
@@ -166,11 +162,11 @@ def unflattened(trial: Trial, dtype: str) -> None:
     hosts = [np.asarray(trial.random(2, 3, dtype=dtype, seed=seed)) for seed in range(7)]
     leaves = [trial.tensor(host, dtype) for host in hosts]
     own = _Interval(0, 0, "metre")
-    tree = {"b": [0, (0,)], "a": _Pair(0, {"z": 0, "y": 0}), "none": None, "c": own}
+    tree = {"b": [0, (0,)], "a": Pair(0, {"z": 0, "y": 0}), "none": None, "c": own}
     output = trial.call(jax.tree_util.tree_structure(tree), leaves)
     trial.equal((sorted(output), output["none"]), (["a", "b", "c", "none"], None))
     trial.equal((type(output["c"]) is _Interval, output["c"] is own, output["c"].unit), (True, False, "metre"))
-    trial.equal([type(output["a"]) is _Pair, type(output["b"]) is list, type(output["b"][1]) is tuple], [True] * 3)
+    trial.equal([type(output["a"]) is Pair, type(output["b"]) is list, type(output["b"][1]) is tuple], [True] * 3)
     trial.equal((sorted(output["a"].second), len(output["b"]), len(output["b"][1])), (["y", "z"], 2, 1))
     pair, (first, (second,)) = output["a"], output["b"]
     of_own = (output["c"].low, output["c"].high)
@@ -185,7 +181,7 @@ def unflattened_round(trial: Trial, kind: str) -> None:
         "empty": {"more": [(), {}], "nothing": None},
         "leaf": 42,
         "deep": [[[[[5]]]], {"x": {"y": (6, [7, None])}}],
-        "named": _Pair([1, 2], _Pair(3, "four")),
+        "named": Pair([1, 2], Pair(3, "four")),
     }
     leaves, structure = jax.tree_util.tree_flatten(trees[kind])
     output = trial.call(structure, leaves)

@@ -11,7 +11,7 @@ from runners.core.testing.trial import Trial
 
 
 class _Celsius:
-    """A class that TensorFlow is told how to convert."""
+    """A class with a registered way to convert it."""
 
     def __init__(self, degrees: float) -> None:
         self.degrees = degrees

@@ -42,7 +42,7 @@ def leaves(trial: Trial) -> None:
 
 
 def empty_ones_and_classes(trial: Trial) -> None:
-    """Structures without leaves are made anew, and the function is not called; a class with attributes of attrs is a
+    """Structures without leaves are new objects, and the function is not called; a class with attributes of attrs is a
     structure whose fields are mapped in their order."""
 
     @attr.s

@@ -34,11 +34,11 @@ def set_within(trial: Trial) -> None:
                         made.append(v1.get_variable("within", [2]))
                 made.append(v1.get_variable("outside", [2]))
                 with variable_scope("s"):
-                    made.append(v1.get_variable("anew", [2]))
+                    made.append(v1.get_variable("again", [2]))
             return graph, made, graph.get_collection(v1.GraphKeys.REGULARIZATION_LOSSES)
 
     graph, made, losses = trial.call_inside(body)
-    names = ["outer/s/before", "outer/s/after_got", "outer/s/inner/within_got", "outer/outside", "outer/s/anew"]
+    names = ["outer/s/before", "outer/s/after_got", "outer/s/inner/within_got", "outer/outside", "outer/s/again"]
     trial.equal([variable.op.name for variable in made], names)
     with building(trial, graph), v1.Session(graph=graph) as session:
         session.run(v1.global_variables_initializer())
@@ -111,7 +111,7 @@ def entered_by_name(trial: Trial) -> None:
 
 
 def eagerly(trial: Trial) -> None:
-    """Without a graph a scope gives names to variables, which are made anew each time, with the initializer of the
+    """Without a graph a scope gives names to variables, which are new each time, with the initializer of the
     scope."""
     host = trial.random(3, seed=1)
 

@@ -85,7 +85,7 @@ def read_by_python(trial: Trial, dtype: str) -> None:
 
 
 def watched_by_hand(trial: Trial) -> None:
-    """A tape that is told to watch a variable which is not trainable gives its gradient, also through an update; one
+    """A tape that watches a variable which is not trainable gives its gradient, also through an update; one
     that watches nothing by itself gives none."""
     host = trial.random(4, seed=3)
     made = trial.call(trial.tensor(host), trainable=False)

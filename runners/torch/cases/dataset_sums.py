@@ -81,7 +81,7 @@ def _some(lengths: Sequence[int]) -> list[int]:
 
 
 def asks_again(trial: Trial) -> None:
-    """A sum refers to its parts: it asks for an item anew each time, and sees items that were replaced. It refuses a
+    """A sum refers to its parts: it asks for an item each time, and sees items that were replaced. It refuses a
     part without places."""
     first, second = _Counted([10, 11]), _Counted([20, 21, 22])
     trial.repeatable = False

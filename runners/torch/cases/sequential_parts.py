@@ -47,7 +47,7 @@ def parts_unchanged(trial: Trial) -> None:
 
 
 def passed_on(trial: Trial) -> None:
-    """A tuple passes from one module to the next as it is; the input can be given by keyword; dropout draws anew in
+    """A tuple passes from one module to the next as it is; the input can be given by keyword; dropout draws again in
     each call."""
     x = trial.random(3, 4)
     net = trial.make(_Split(), _Joined())
