@@ -122,6 +122,12 @@ def _parser() -> argparse.ArgumentParser:
         help="mutate each function in this way, to see which tests notice (portbench mutation-test); repeatable. "
         "Writes a run file of the real functions, and one for each mutant",
     )
+    add(
+        "--own-mutants",
+        type=Path,
+        metavar="FILE",
+        help="a Python file of mutants in place of --mutant: a run file for each, until a test has noticed it",
+    )
     add("--time-budget", type=float, metavar="S", help="with --mutant: skip the tests that do not fit in S seconds")
     add(
         "--sandbox",
@@ -221,12 +227,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     _check_predicted(options.framework, options.device)
     if options.time_budget is not None and not (math.isfinite(options.time_budget) and options.time_budget > 0):
         raise BadInput(f"--time-budget {options.time_budget:g}: expected a positive number of seconds")
-    if options.mutant and (options.runs != 1 or options.protocol != "cold" or options.resume):
-        raise BadInput("--mutant: expected --runs 1 --protocol cold, and no --resume")
-    if options.device in PREDICTED and options.mutant:
-        raise BadInput(
-            f"--mutant {options.mutant[0]}: {options.device} computes no values, so no test can notice a mutant"
-        )
+    _check_mutants(options)
     return Settings(
         framework=options.framework,
         device=options.device,
@@ -241,6 +242,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         resume=options.resume,
         shuffle=options.shuffle,
         mutants=tuple(dict.fromkeys(options.mutant)),
+        own_mutants=options.own_mutants,
         time_budget_s=options.time_budget,
         sync=options.sync,
         cold=options.cold,
@@ -248,6 +250,18 @@ def _settings(options: argparse.Namespace) -> Settings:
         sandbox=options.sandbox,
         private_names=options.private_names,
     )
+
+
+def _check_mutants(options: argparse.Namespace) -> None:
+    if not (options.mutant or options.own_mutants):
+        return
+    given = f"--mutant {options.mutant[0]}" if options.mutant else f"--own-mutants {options.own_mutants}"
+    if options.mutant and options.own_mutants:
+        raise BadInput(f"{given}: expected no --own-mutants beside it")
+    if options.runs != 1 or options.protocol != "cold" or options.resume:
+        raise BadInput(f"{given}: expected --runs 1 --protocol cold, and no --resume")
+    if options.device in PREDICTED:
+        raise BadInput(f"{given}: {options.device} computes no values, so no test can notice a mutant")
 
 
 def _check_predicted(framework: str, device: str) -> None:

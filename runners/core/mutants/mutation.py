@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import types
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, ContextManager, Mapping, NamedTuple, Sequence
 
 from runners.core.adapter import Adapter
 from runners.core.mutants import fine
@@ -31,6 +32,10 @@ class Mutation:
         self.adapter = adapter
         self.framework = importlib.import_module(f"runners.{framework}.mutations")
         self._device = device
+
+    def applied(self, function: Any) -> ContextManager[Any]:
+        """What the test takes for the function, which stays the original: its calls are mutated."""
+        return contextlib.nullcontext(function)
 
     def of(self, function: Call) -> Call:
         """The mutated function."""

@@ -5,6 +5,8 @@ tried. Worker and zygote serve all of them, since importing a framework for each
 mutant may leave something behind, so the real function runs again at the end: if the test fails then, its mutants are
 tried again, each in a fresh worker.
 
+Mutants of a user's file are those of one function each. One that a test has noticed is not tried in others.
+
 A run file of a mutant has only the tests that it was tried in. Where the time budget does not allow a test's mutants,
 the run file of the real functions says that the test was skipped.
 """
@@ -17,6 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
+from runners.core.errors import BadInput
 from runners.core.mutants.names import PROBE
 from runners.core.process import journal, run_header
 from runners.core.process.attempt import Attempt, attempt, removed
@@ -39,14 +42,23 @@ def run(
     """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header."""
     end = clock() + settings.time_budget_s if settings.time_budget_s else None
     tests = list(plan.of_pass(1))
+    own = _own_mutants(settings, tests, workers) if settings.own_mutants else None
+    if own is not None:
+        tests = [planned for planned in tests if planned.test.function in own.by_function]
     with ExitStack() as stack:
-        books = _Books(settings.out, header, stack)
+        books = _Books(settings.out, header, own.facts if own else {}, stack)
+        for name in own.facts if own else ():
+            # One that no test can be tried with has a run file too.
+            books.of(name)
         progress.start(header, books.real.path, len(tests), 1, len(tests), 0)
         for planned in tests if end is None else _in_turn(tests):
             tried = _Test(planned, workers, settings)
+            chosen = own.left_of(planned.test.function) if own else settings.mutants
+            if not chosen:
+                continue
             left_s = None if end is None else end - clock()
             real = tried.real() if left_s is None or left_s > 0 else _not_tried(planned, "is over")
-            mutants = [name for name in settings.mutants if name in tried.possible]
+            mutants = [name for name in chosen if own or name in tried.possible]
             needed_s = real["case_ns"] / 1e9 * (len(mutants) + 1)
             if left_s is not None and 0 < left_s < needed_s:
                 real = _not_tried(planned, f"has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s")
@@ -54,10 +66,42 @@ def run(
             if real["outcome"] == "passed":
                 for name, result in tried.mutated(mutants).items():
                     books.of(name).append(result)
+                    if own and result["outcome"] == "failed":
+                        own.noticed.add(name)
             progress.result(real)
         path = books.finish()
     progress.end(path, books.real.tally.outcomes)
     return path
+
+
+class _OwnMutants:
+    """The mutants of a user's file. ``facts`` describe each, by name (runners.core.mutants.own)."""
+
+    def __init__(self, facts: Sequence[Mapping[str, str]]) -> None:
+        self.facts = {each["name"]: dict(each) for each in facts}
+        self.by_function: dict[str, list[str]] = {}
+        for each in facts:
+            self.by_function.setdefault(each["function"], []).append(each["name"])
+        self.noticed: set[str] = set()
+
+    def left_of(self, function: str) -> Sequence[str]:
+        """Those of a function that no test has noticed yet."""
+        return [name for name in self.by_function[function] if name not in self.noticed]
+
+
+def _own_mutants(settings: Settings, tests: Sequence[PlannedTest], workers: Workers) -> _OwnMutants:
+    functions = sorted({planned.test.function for planned in tests if planned.removed is None})
+    request = {"do": "describe_mutants", "own_mutants": str(settings.own_mutants), "functions": functions}
+    worker = workers.current()
+    reply = worker.ask(request, settings.timeout_s)
+    # What the file did to the framework when it was imported and its mutants were applied ends with the worker.
+    workers.retire()
+    if reply.message is None:
+        said = worker.capture.take()["text"].strip()
+        raise BadInput(f"{settings.own_mutants}: importing it ended the worker or took too long\n{said}")
+    if "mistake" in reply.message:
+        raise BadInput(reply.message["mistake"], reply.message["remedy"])
+    return _OwnMutants(reply.message["mutants"])
 
 
 class _Test:
@@ -101,9 +145,12 @@ class _Test:
 class _Books:
     """The journal of the real functions, and one for each mutant that was tried."""
 
-    def __init__(self, folder: Path, header: Mapping[str, Any], stack: ExitStack) -> None:
+    def __init__(
+        self, folder: Path, header: Mapping[str, Any], own: Mapping[str, Mapping[str, str]], stack: ExitStack
+    ) -> None:
         self._folder = folder
         self._header = header
+        self._own = own
         self._stack = stack
         self._mutants: dict[str, Journal] = {}
         self.real = self._created(None)
@@ -121,7 +168,7 @@ class _Books:
         return self.real.finish(run_header.now(), None)
 
     def _created(self, mutant: str | None) -> Journal:
-        protocol = {**self._header["protocol"], "mutant": mutant}
+        protocol = {**self._header["protocol"], "mutant": self._own.get(mutant, mutant) if mutant else None}
         header = {**self._header, "run_id": journal.new_run_id(), "protocol": protocol}
         book = journal.create(self._folder, header, journal.identity_of(header))
         self._stack.callback(book.close)

@@ -156,6 +156,7 @@ def _request(settings: Settings, test: Test) -> Message:
         "protocol": settings.protocol,
         "steady_budget_s": settings.steady_budget_s,
         "mutant": None,
+        "own_mutants": settings.own_mutants and str(settings.own_mutants),
         "sync": settings.sync,
         "sync_check": None,
         "timed": test.timed,

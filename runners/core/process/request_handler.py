@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import mmap
 import time
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple
 
 from runners.core import failure
 from runners.core.adapter import Adapter, Operation
+from runners.core.errors import BadInput
+from runners.core.mutants import own
 from runners.core.mutants.mutant import Mutant
 from runners.core.mutants.mutation import Mutation
 from runners.core.mutants.names import PROBE
+from runners.core.mutants.own import OwnMutant
 from runners.core.mutants.probe import Probe
 from runners.core.prediction import prediction
 from runners.core.prediction.prediction import Predictor
@@ -63,6 +66,7 @@ class RequestHandler:
         self._sync_check: SyncCheck | None = None
         self._handlers: Mapping[str, Callable[[Message], Message]] = {
             "resolve_names": self._resolve_names,
+            "describe_mutants": self._describe_mutants,
             "test": self._predict if backend else self._test,
             "trace_ops": self._trace_ops,
             "record_outputs": self._record_outputs,
@@ -87,11 +91,7 @@ class RequestHandler:
         self._phase[0] = 0
         is_as_published = request["sync"] == "as-published"
         wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
-        mutant: Mutation | None = None
-        if request["mutant"] == PROBE:
-            mutant = Probe(self._framework_name, self._adapter, self._device)
-        elif request["mutant"]:
-            mutant = Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
+        mutant = self._mutant(request)
         if self._sync_check is None and not mutant and request["sync"]:
             # Nothing is timed without a way to wait. An earlier worker's check of the same device holds if it passed.
             self._sync_check = request["sync_check"] or self._checked_sync(wait)
@@ -101,8 +101,8 @@ class RequestHandler:
         trial: Trial | None = None
         result: Message = {"outcome": "passed", "reason": None, "phase": None, "error": None}
         try:
-            with self._context(request, SEED):
-                trial = self._trial(request, mutant=mutant, wait=wait)
+            with self._context(request, SEED), self._applied(request, mutant) as function:
+                trial = self._trial(request, function, mutant=mutant, wait=wait)
                 calls, locations = trial.calls, trial.locations
                 trial.bytes = 0 if request.get("counts_bytes") else None
                 cases.case(request["case"])(trial, **request["parameters"])
@@ -110,7 +110,7 @@ class RequestHandler:
                 if is_timed and request["protocol"] != "cold":
                     trial.measure_steady(int(request["steady_budget_s"] * 1e9))
                 if trial.has_random_inputs and request["protocol"] != "scaling":
-                    self._check_other_values(request, mutant, wait)
+                    self._check_other_values(request, function, mutant, wait)
                     trial.check_kept()
                 trial.check_repeats(SEED)
         except Skip as skip:
@@ -130,12 +130,36 @@ class RequestHandler:
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
 
-    def _check_other_values(self, request: Message, mutant: Mutation | None, wait: Callable[[Any], None]) -> None:
+    def _mutant(self, request: Message) -> Mutation | OwnMutant | None:
+        if request["mutant"] is None:
+            return None
+        if request["mutant"] == PROBE:
+            return Probe(self._framework_name, self._adapter, self._device)
+        if request["own_mutants"]:
+            return OwnMutant(request["own_mutants"], request["mutant"])
+        return Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
+
+    def _applied(self, request: Message, mutant: Mutation | OwnMutant | None) -> ContextManager[Any]:
+        function = self._function(request)
+        return mutant.applied(function) if mutant else contextlib.nullcontext(function)
+
+    def _function(self, request: Message) -> Any:
+        return permitted.function(request["function"], self._framework_name, private_names=True)
+
+    def _describe_mutants(self, request: Message) -> Message:
+        try:
+            return {"mutants": own.described(request["own_mutants"], self._framework_name, request["functions"])}
+        except BadInput as error:
+            return {"mistake": str(error), "remedy": error.remedy}
+
+    def _check_other_values(
+        self, request: Message, function: Any, mutant: Mutation | OwnMutant | None, wait: Callable[[Any], None]
+    ) -> None:
         """Runs a test's case once more, with other values of its random inputs; its times do not count."""
         from runners.core.testing import repeats
 
         self._adapter.seed(SEED)
-        trial = self._trial(request, mutant=mutant, wait=wait, other_values=True)
+        trial = self._trial(request, function, mutant=mutant, wait=wait, other_values=True)
         repeats.check_other_values(lambda: cases.case(request["case"])(trial, **request["parameters"]))
 
     def _predict(self, request: Message) -> Message:
@@ -229,7 +253,7 @@ class RequestHandler:
     ) -> None:
         """Runs a test's case untimed; the observer makes its calls. ``locations`` collects where their outputs were."""
         with self._context(request, seed, float64_mode):
-            trial = self._trial(request, observer=observer, float64_mode=float64_mode)
+            trial = self._trial(request, self._function(request), observer=observer, float64_mode=float64_mode)
             if locations is not None:
                 trial.locations = locations
             cases.case(request["case"])(trial, **request["parameters"])
@@ -237,7 +261,8 @@ class RequestHandler:
     def _trial(
         self,
         request: Message,
-        mutant: Mutation | None = None,
+        function: Any,
+        mutant: Mutation | OwnMutant | None = None,
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,
@@ -245,7 +270,7 @@ class RequestHandler:
     ) -> Trial:
         return Trial(
             framework=self._framework_name,
-            function=permitted.function(request["function"], self._framework_name, private_names=True),
+            function=function,
             adapter=self._adapter,
             device=self._device,
             phase=self._phase,

@@ -13,7 +13,7 @@ from runners.core.process import journal, sandbox
 from runners.core.process.settings import Settings
 from runners.core.public import names
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 
 def header(settings: Settings, manifest: Manifest, ready: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ class Settings:
     """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit. ``sandbox`` is
     one of the modes of runners.core.process.sandbox. ``private_names``: whether a manifest may use any name of the
     framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not.
-    ``mutants``: how functions are mutated, one way after the other, and ``time_budget_s`` the limit for all of it."""
+    ``mutants``: how functions are mutated, one way after the other, ``time_budget_s`` the limit for all of it, and
+    ``own_mutants`` a Python file of mutants in their place."""
 
     framework: str
     device: str
@@ -26,6 +27,7 @@ class Settings:
     resume: bool = False
     shuffle: int | None = None
     mutants: tuple[str, ...] = ()
+    own_mutants: Path | None = None
     time_budget_s: float | None = None
     sync: str = "complete"
     cold: str = "test"

@@ -46,7 +46,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         shortfall = sandbox.shortfall(settings.sandbox, ready["sandbox"]) if place.sandboxed else ""
         header = run_header.header(settings, manifest, ready)
         plan = plan_tests(settings, manifest, place.device)
-        if settings.mutants:
+        if settings.mutants or settings.own_mutants:
             return mutation_run.run(settings, plan, place.device, header, progress)
         book = _open_journal(settings, header)
         if isinstance(book, Path):

@@ -26,6 +26,10 @@ class Arguments(Protocol):
     def out(self) -> Path:
         """The folder for the runner's output."""
 
+    @property
+    def own_mutants(self) -> Path | None:
+        """A file of mutants, which the runner reads at the same path."""
+
     def argv(self, manifest: str, out: str) -> list[str]:
         """The command line arguments, with both paths as the runner sees them."""
 

@@ -144,6 +144,8 @@ class Docker:
             programs = arguments.manifest.parent / _PROGRAMS
             if programs.is_dir():
                 argv += ["--volume", f"{programs}:/tmp/{_PROGRAMS}:ro"]
+        if arguments.own_mutants:
+            argv += ["--volume", f"{arguments.own_mutants}:{arguments.own_mutants}:ro"]
         for name in variables.for_container(os.environ, self.checkout):
             argv += ["--env", name]
         argv += [target.service, "--version", target.version, *arguments.argv(manifest, "/results")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -14,6 +15,8 @@ from portbench.cli import options as click_options
 from portbench.run.model import RunnerOptions, RunOptions
 from portbench.run.mutation import MutationReporter, mutants, run_mutants, survivors_file_of
 from portbench.run.mutation_terminal import as_data, print_mutation_test
+from portbench.run.own_mutants import OwnMutationTest, print_own_mutants, run_own_mutants
+from portbench.run.own_mutants import as_data as own_as_data
 from portbench.run.plan import plan_run
 from portbench.util.console import results_console
 from portbench.util.machine import Machine
@@ -34,6 +37,13 @@ from portbench.util.repository import find_checkout
     "--mutant", "chosen", multiple=True, metavar="NAME", help="Only this way to mutate a function. May be repeated."
 )
 @click.option("--fine", is_flag=True, help="Also the mutants that are like faults of real devices.")
+@click.option(
+    "--mutants",
+    "own_mutants",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Only the mutants of a Python file of yours, each until a test notices it.",
+)
 @click.option(
     "--survivors",
     "survivors_file",
@@ -59,6 +69,7 @@ def command(
     functions: tuple[str, ...],
     chosen: tuple[str, ...],
     fine: bool,
+    own_mutants: Path | None,
     survivors_file: Path | None,
     time_budget_s: float | None,
     timeout_s: float,
@@ -78,12 +89,18 @@ def command(
     test of a function notices anything, or if a test fails with the real function and that is no known failure of the
     version (expected/). A mutant of --fine needs a reason only if no test of its function notices it.
 
+    --mutants tries faults that you wrote (manifests/README.md says how): which tests notice the bug that your device
+    had? Exit status 1 if no test notices one of them.
+
     \b
     Examples:
       portbench mutation-test study --target torch-cpu
       portbench mutation-test study --target torch-cpu --fine --time-budget 60
       portbench mutation-test study --target jax-cpu --function 'jax.numpy.*' --mutant shifted
+      portbench mutation-test study --target torch-cpu --mutants my_faults.py
     """
+    if own_mutants and (chosen or fine or survivors_file or time_budget_s):
+        raise click.UsageError("--mutants tries a file alone: without --mutant, --fine, --survivors and --time-budget")
     known = mutants()
     tried = chosen or (known if fine else mutants(coarse_only=True))
     for name in chosen:
@@ -95,6 +112,8 @@ def command(
         plan = plan_run(RunOptions((target,), manifest, backend, out, runner), find_checkout(), machine)
         ((_, arguments),) = plan.arguments.items()
         reporter = MutationReporter(Console(stderr=True), Console(stderr=True))
+        if own_mutants:
+            _report_own(context, run_own_mutants(plan, own_mutants, reporter), as_json)
         explained = survivors_file or survivors_file_of(arguments.manifest)
         found = run_mutants(plan, tried, explained, reporter, time_budget_s)
     if as_json:
@@ -102,3 +121,11 @@ def command(
     else:
         print_mutation_test(found, results_console())
     context.exit(0 if found.is_clean else 1)
+
+
+def _report_own(context: click.Context, found: OwnMutationTest, as_json: bool) -> NoReturn:
+    if as_json:
+        click.echo(json.dumps(own_as_data(found), indent=1))
+    else:
+        print_own_mutants(found, results_console())
+    context.exit(1 if found.missed else 0)

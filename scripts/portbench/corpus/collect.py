@@ -21,6 +21,7 @@ class CollectArguments:
     samples: int
     functions: Sequence[str]
     manifest: None = None
+    own_mutants: None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments. There is no manifest."""

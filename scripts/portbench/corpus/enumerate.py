@@ -20,6 +20,7 @@ class EnumerateArguments:
     as_published: bool
     methods: bool
     manifest: None = None
+    own_mutants: None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments. There is no manifest."""

@@ -30,7 +30,7 @@ _OLDER = {"run": (3,), "study": (4,), "comparison": (1,)}
 # The newest version of each format that this portbench reads. schema/README.md says what each version changed.
 VERSIONS = {
     "manifest": 7,
-    "run": 6,
+    "run": 7,
     "study": 5,
     "survivors": 3,
     "expected": 1,

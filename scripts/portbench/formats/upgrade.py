@@ -66,6 +66,10 @@ def _run_6(run: Data) -> None:
     run["schema_version"] = 6
 
 
+def _run_7(run: Data) -> None:
+    run["schema_version"] = 7
+
+
 def _study_5(study: Data) -> None:
     for entry in (*study["run_files"], *study["targets"], *study.get("overruled", ())):
         entry["sync"] = _sync(entry)
@@ -95,6 +99,6 @@ def _sync(entry: Data) -> str:
 
 
 _STEPS: Mapping[str, Mapping[int, Callable[[Data], None]]] = {
-    "run": {**dict.fromkeys((1, 2, 3), _run_4), 4: _run_5, 5: _run_6},
+    "run": {**dict.fromkeys((1, 2, 3), _run_4), 4: _run_5, 5: _run_6, 6: _run_7},
     "study": dict.fromkeys((1, 2, 3, 4), _study_5),
 }

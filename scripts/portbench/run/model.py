@@ -77,17 +77,20 @@ class RunnerOptions:
 
 @dataclass(frozen=True)
 class RunnerArguments:
-    """What a runner is asked to do. Paths are the host's, absolute; each of ``mutants`` mutates every function."""
+    """What a runner is asked to do. Paths are the host's, absolute; each of ``mutants`` mutates every function,
+    ``own_mutants`` is a user's file of others."""
 
     manifest: Path
     out: Path
     options: RunnerOptions = field(default_factory=RunnerOptions)
     mutants: tuple[str, ...] = ()
     time_budget_s: float | None = None
+    own_mutants: Path | None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
         mutants = [word for mutant in self.mutants for word in ("--mutant", mutant)]
+        mutants += ["--own-mutants", str(self.own_mutants)] if self.own_mutants else []
         budget = ["--time-budget", f"{self.time_budget_s:g}"] if self.time_budget_s else []
         options = [*self.options.runner_argv(), *mutants, *budget]
         return ["--manifest", manifest, "--out", out, *options, "--progress", "json"]

@@ -19,7 +19,7 @@ from portbench.formats.consistency import mutants_of
 from portbench.formats.documents import read_document
 from portbench.run.execute import run_targets
 from portbench.run.known_failures import known_failures_of, matches_test
-from portbench.run.model import RunPlan, TargetResult
+from portbench.run.model import RunnerArguments, RunPlan, TargetResult
 from portbench.run.progress import Reporter
 from portbench.util.repository import find_checkout
 from portbench.util.strict_json import shown
@@ -272,20 +272,33 @@ def _run(
     plan: RunPlan, chosen: Sequence[str], time_budget_s: float | None, reporter: Reporter
 ) -> Mapping[str | None, MutantRun]:
     """The runs by mutant, with None for that of the real functions."""
+    (arguments,) = plan.arguments.values()
+    arguments = replace(arguments, mutants=tuple(chosen), time_budget_s=time_budget_s)
+    return {
+        run["protocol"]["mutant"]: MutantRun(outcomes, bool(run["manifest"]["selection"]))
+        for run, outcomes in mutant_runs(plan, arguments, reporter)
+    }
+
+
+def mutant_runs(
+    plan: RunPlan, arguments: RunnerArguments, reporter: Reporter
+) -> Iterator[tuple[Mapping[str, Any], Mapping[TestKey, Outcome]]]:
+    """Runs a plan with one target by other arguments. Yields each run file that it wrote, and the outcomes in it.
+
+    Raises what the run raises.
+    """
     (framework,) = plan.arguments
-    arguments = replace(plan.arguments[framework], mutants=tuple(chosen), time_budget_s=time_budget_s)
     (result,) = run_targets(replace(plan, arguments={framework: arguments}), reporter)
     if result.error or result.run_file is None:
         raise result.error or BadInput("the run wrote no run file")
-    runs = [read_document(path, "run").data for path in sorted(result.run_file.parent.glob("*.json"))]
-    return {run["protocol"]["mutant"]: _outcomes(run) for run in runs}
-
-
-def _outcomes(run: Mapping[str, Any]) -> MutantRun:
-    outcomes = {
-        (row["function"], row["test"]): Outcome(
-            row["outcome"], row["reason"] or (row["error"] or {}).get("message", "")
+    for path in sorted(result.run_file.parent.glob("*.json")):
+        run = read_document(path, "run").data
+        yield (
+            run,
+            {
+                (row["function"], row["test"]): Outcome(
+                    row["outcome"], row["reason"] or (row["error"] or {}).get("message", "")
+                )
+                for row in run["results"]
+            },
         )
-        for row in run["results"]
-    }
-    return MutantRun(outcomes, bool(run["manifest"]["selection"]))
