@@ -47,9 +47,6 @@ def run(
         tests = [planned for planned in tests if planned.test.function in own.by_function]
     with ExitStack() as stack:
         books = _Books(settings.out, header, own.facts if own else {}, stack)
-        for name in own.facts if own else ():
-            # One that no test can be tried with has a run file too.
-            books.of(name)
         progress.start(header, books.real.path, len(tests), 1, len(tests), 0)
         for planned in tests if end is None else _in_turn(tests):
             tried = _Test(planned, workers, settings)
@@ -68,6 +65,11 @@ def run(
                     books.of(name).append(result)
                     if own and result["outcome"] == "failed":
                         own.noticed.add(name)
+            elif own:
+                for name in chosen:
+                    books.of(name).append(
+                        _left_out(planned, "not tried: the test does not pass with the real function")
+                    )
             progress.result(real)
         path = books.finish()
     progress.end(path, books.real.tally.outcomes)
@@ -187,6 +189,10 @@ def _in_turn(tests: Sequence[PlannedTest]) -> Sequence[PlannedTest]:
 
 
 def _not_tried(planned: PlannedTest, why: str) -> TestResult:
-    result = removed(planned, f"not tried: the time budget {why}")
+    return _left_out(planned, f"not tried: the time budget {why}")
+
+
+def _left_out(planned: PlannedTest, reason: str) -> TestResult:
+    result = removed(planned, reason)
     result["category"] = None
     return result

@@ -84,7 +84,8 @@ def run_own_mutants(plan: RunPlan, file: Path, reporter: Reporter) -> OwnMutatio
 def _own_mutant(facts: Mapping[str, str], outcomes: Mapping[TestKey, Outcome]) -> OwnMutant:
     noticed = [(test, outcome.reason) for (_, test), outcome in outcomes.items() if outcome.name == "failed"]
     test, reason = noticed[0] if noticed else (None, "")
-    return OwnMutant(facts["function"], facts["name"], facts["class"], facts["what"], len(outcomes), test, reason)
+    tried = sum(outcome.name != "skipped" for outcome in outcomes.values())
+    return OwnMutant(facts["function"], facts["name"], facts["class"], facts["what"], tried, test, reason)
 
 
 def print_own_mutants(test: OwnMutationTest, console: Console) -> None:
@@ -108,7 +109,7 @@ def print_own_mutants(test: OwnMutationTest, console: Console) -> None:
 
 def _missed_lines(missed: Iterable[OwnMutant]) -> Iterator[str]:
     for mutant in missed:
-        tried = f"{mutant.tried} tests" if mutant.tried else "no test passes with the real function"
+        tried = f"tests: {mutant.tried}" if mutant.tried else "no test passes with the real function"
         yield f"{mutant.function} {mutant.name}: {mutant.what} ({tried})"
 
 

@@ -98,7 +98,7 @@ def run_document(results: list[Document] | None = None, **changes: Any) -> Docum
     framework, version, device = changes.pop("target", "torch-2.9.0-cpu").split("-", 2)
     document: Document = {
         "schema": "portbench/run",
-        "schema_version": 6,
+        "schema_version": 7,
         "run_id": "0" * 32,
         "target": {"framework": framework, "version": version, "device": device},
         "manifest": {"name": changes.pop("manifest", f"study-{framework}"), "sha256": "a" * 64, "selection": []},

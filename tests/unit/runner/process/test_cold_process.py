@@ -36,7 +36,7 @@ def test_each_test_of_each_pass_has_a_process_of_its_own(run):
     assert len(found) == len({process for process, _ in found}) == 8
     assert {tests for _, tests in found} == {1}
     assert finished.document["protocol"]["cold"] == "process"
-    assert finished.document["schema_version"] == 6
+    assert finished.document["schema_version"] == 7
     assert finished.document["environment"]["device_state"]["end"] is not None
 
 
