@@ -125,3 +125,16 @@ def test_the_functions_of_an_image_are_those_of_the_environment(image: str) -> N
     assert "fake.scale" in {entry["name"] for entry in contained}
     assert contained == functions("venv")
     assert containers_left() == ""
+
+
+def test_a_file_of_mutants_is_read_in_the_container(image: str, tmp_path: Path) -> None:
+    entry = '{"function": "fake.scale", "name": "lost", "class": "value", "what": "nothing is scaled", "mutate": lost}'
+    (tmp_path / "mine.py").write_text(
+        f"def lost(scale):\n    return lambda tensor, factor: tensor\n\nMUTANTS = [{entry}]\n"
+    )
+    command = [*COMMAND[:-2], "mutation-test", "faults", "--target", "fake-cpu", "--backend", "docker", "--json"]
+    done = subprocess.run(
+        [*command, "--mutants", str(tmp_path / "mine.py")], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["noticed"] == 1, done.stdout
+    assert containers_left() == ""
