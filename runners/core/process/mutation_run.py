@@ -19,10 +19,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
-from runners.core.errors import BadInput
 from runners.core.mutants.names import PROBE
-from runners.core.process import journal, run_header
+from runners.core.process import chosen_mutants, journal, run_header
 from runners.core.process.attempt import Attempt, attempt, removed
+from runners.core.process.chosen_mutants import Chosen
 from runners.core.process.journal import Journal
 from runners.core.process.plan import Plan, PlannedTest
 from runners.core.process.progress import Progress
@@ -42,68 +42,31 @@ def run(
     """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header."""
     end = clock() + settings.time_budget_s if settings.time_budget_s else None
     tests = list(plan.of_pass(1))
-    own = _own_mutants(settings, tests, workers) if settings.own_mutants else None
-    if own is not None:
-        tests = [planned for planned in tests if planned.test.function in own.by_function]
+    mutants = chosen_mutants.chosen(settings, tests, workers)
+    tests = [planned for planned in tests if mutants.left(planned.test.function)]
     with ExitStack() as stack:
-        books = _Books(settings.out, header, own.facts if own else {}, stack)
+        books = _Books(settings.out, header, mutants, stack)
         progress.start(header, books.real.path, len(tests), 1, len(tests), 0)
         for planned in tests if end is None else _in_turn(tests):
-            tried = _Test(planned, workers, settings)
-            chosen = own.left_of(planned.test.function) if own else settings.mutants
-            if not chosen:
+            left = mutants.left(planned.test.function)
+            if not left:
                 continue
+            tried = _Test(planned, workers, settings)
             left_s = None if end is None else end - clock()
-            real = tried.real() if left_s is None or left_s > 0 else _not_tried(planned, "is over")
-            mutants = [name for name in chosen if own or name in tried.possible]
-            needed_s = real["case_ns"] / 1e9 * (len(mutants) + 1)
+            real = tried.real() if left_s is None or left_s > 0 else _left_out(planned, "the time budget is over")
+            names = mutants.worth_trying(left, tried.possible)
+            needed_s = real["case_ns"] / 1e9 * (len(names) + 1)
             if left_s is not None and 0 < left_s < needed_s:
-                real = _not_tried(planned, f"has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s")
+                why = f"the time budget has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s"
+                real = _left_out(planned, why)
             books.real.append(real)
-            if real["outcome"] == "passed":
-                for name, result in tried.mutated(mutants).items():
-                    books.of(name).append(result)
-                    if own and result["outcome"] == "failed":
-                        own.noticed.add(name)
-            elif own:
-                for name in chosen:
-                    books.of(name).append(
-                        _left_out(planned, "not tried: the test does not pass with the real function")
-                    )
+            for name, result in tried.mutated(names, real).items():
+                books.of(name).append(result)
+                mutants.take(name, result)
             progress.result(real)
         path = books.finish()
     progress.end(path, books.real.tally.outcomes)
     return path
-
-
-class _OwnMutants:
-    """The mutants of a user's file. ``facts`` describe each, by name (runners.core.mutants.own)."""
-
-    def __init__(self, facts: Sequence[Mapping[str, str]]) -> None:
-        self.facts = {each["name"]: dict(each) for each in facts}
-        self.by_function: dict[str, list[str]] = {}
-        for each in facts:
-            self.by_function.setdefault(each["function"], []).append(each["name"])
-        self.noticed: set[str] = set()
-
-    def left_of(self, function: str) -> Sequence[str]:
-        """Those of a function that no test has noticed yet."""
-        return [name for name in self.by_function[function] if name not in self.noticed]
-
-
-def _own_mutants(settings: Settings, tests: Sequence[PlannedTest], workers: Workers) -> _OwnMutants:
-    functions = sorted({planned.test.function for planned in tests if planned.removed is None})
-    request = {"do": "describe_mutants", "own_mutants": str(settings.own_mutants), "functions": functions}
-    worker = workers.current()
-    reply = worker.ask(request, settings.timeout_s)
-    # What the file did to the framework when it was imported and its mutants were applied ends with the worker.
-    workers.retire()
-    if reply.message is None:
-        said = worker.capture.take()["text"].strip()
-        raise BadInput(f"{settings.own_mutants}: importing it ended the worker or took too long\n{said}")
-    if "mistake" in reply.message:
-        raise BadInput(reply.message["mistake"], reply.message["remedy"])
-    return _OwnMutants(reply.message["mutants"])
 
 
 class _Test:
@@ -123,11 +86,14 @@ class _Test:
         found = self._attempt(PROBE)
         if found.result["outcome"] not in ("passed", "skipped") and found.after_others:
             found = self._attempt(PROBE, fresh=True)
-        self.possible = found.mutants
+        self.possible = found.mutants if found.result["outcome"] == "passed" else ()
         return found.result
 
-    def mutated(self, mutants: Sequence[str]) -> Mapping[str, TestResult]:
-        """The results of the mutants by name."""
+    def mutated(self, mutants: Sequence[str], real: TestResult) -> Mapping[str, TestResult]:
+        """The results of the mutants by name. None is tried where the test did not pass with the real function."""
+        if real["outcome"] != "passed":
+            why = "the test does not pass with the real function"
+            return {name: _left_out(self._planned, why) for name in mutants}
         results = {name: self._attempt(name).result for name in mutants}
         if mutants and self._attempt(PROBE).result["outcome"] != "passed":
             return {name: self._attempt(name, fresh=True).result for name in mutants}
@@ -147,12 +113,10 @@ class _Test:
 class _Books:
     """The journal of the real functions, and one for each mutant that was tried."""
 
-    def __init__(
-        self, folder: Path, header: Mapping[str, Any], own: Mapping[str, Mapping[str, str]], stack: ExitStack
-    ) -> None:
+    def __init__(self, folder: Path, header: Mapping[str, Any], mutants: Chosen, stack: ExitStack) -> None:
         self._folder = folder
         self._header = header
-        self._own = own
+        self._chosen = mutants
         self._stack = stack
         self._mutants: dict[str, Journal] = {}
         self.real = self._created(None)
@@ -170,7 +134,7 @@ class _Books:
         return self.real.finish(run_header.now(), None)
 
     def _created(self, mutant: str | None) -> Journal:
-        protocol = {**self._header["protocol"], "mutant": self._own.get(mutant, mutant) if mutant else None}
+        protocol = {**self._header["protocol"], "mutant": mutant and self._chosen.recorded(mutant)}
         header = {**self._header, "run_id": journal.new_run_id(), "protocol": protocol}
         book = journal.create(self._folder, header, journal.identity_of(header))
         self._stack.callback(book.close)
@@ -188,11 +152,7 @@ def _in_turn(tests: Sequence[PlannedTest]) -> Sequence[PlannedTest]:
     return [tests[number] for number in order]
 
 
-def _not_tried(planned: PlannedTest, why: str) -> TestResult:
-    return _left_out(planned, f"not tried: the time budget {why}")
-
-
-def _left_out(planned: PlannedTest, reason: str) -> TestResult:
-    result = removed(planned, reason)
+def _left_out(planned: PlannedTest, why: str) -> TestResult:
+    result = removed(planned, f"not tried: {why}")
     result["category"] = None
     return result
