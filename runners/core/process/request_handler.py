@@ -11,11 +11,8 @@ from runners.core import failure
 from runners.core.adapter import Adapter, Operation
 from runners.core.errors import BadInput
 from runners.core.mutants import own
-from runners.core.mutants.mutant import Mutant
-from runners.core.mutants.mutation import Mutation
-from runners.core.mutants.names import PROBE
-from runners.core.mutants.own import OwnMutant
 from runners.core.mutants.probe import Probe
+from runners.core.mutants.requested import AnyMutant, mutant_of
 from runners.core.prediction import prediction
 from runners.core.prediction.prediction import Predictor
 from runners.core.public import names, permitted
@@ -91,7 +88,7 @@ class RequestHandler:
         self._phase[0] = 0
         is_as_published = request["sync"] == "as-published"
         wait = self._adapter.wait_as_published if is_as_published else self._adapter.wait
-        mutant = self._mutant(request)
+        mutant = mutant_of(request, self._framework_name, self._adapter, self._device)
         if self._sync_check is None and not mutant and request["sync"]:
             # Nothing is timed without a way to wait. An earlier worker's check of the same device holds if it passed.
             self._sync_check = request["sync_check"] or self._checked_sync(wait)
@@ -130,16 +127,7 @@ class RequestHandler:
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
 
-    def _mutant(self, request: Message) -> Mutation | OwnMutant | None:
-        if request["mutant"] is None:
-            return None
-        if request["mutant"] == PROBE:
-            return Probe(self._framework_name, self._adapter, self._device)
-        if request["own_mutants"]:
-            return OwnMutant(request["own_mutants"], request["mutant"])
-        return Mutant(request["mutant"], self._framework_name, self._adapter, self._device)
-
-    def _applied(self, request: Message, mutant: Mutation | OwnMutant | None) -> ContextManager[Any]:
+    def _applied(self, request: Message, mutant: AnyMutant | None) -> ContextManager[Any]:
         function = self._function(request)
         return mutant.applied(function) if mutant else contextlib.nullcontext(function)
 
@@ -153,7 +141,7 @@ class RequestHandler:
             return {"mistake": str(error), "remedy": error.remedy}
 
     def _check_other_values(
-        self, request: Message, function: Any, mutant: Mutation | OwnMutant | None, wait: Callable[[Any], None]
+        self, request: Message, function: Any, mutant: AnyMutant | None, wait: Callable[[Any], None]
     ) -> None:
         """Runs a test's case once more, with other values of its random inputs; its times do not count."""
         from runners.core.testing import repeats
@@ -262,7 +250,7 @@ class RequestHandler:
         self,
         request: Message,
         function: Any,
-        mutant: Mutation | OwnMutant | None = None,
+        mutant: AnyMutant | None = None,
         wait: Callable[[Any], None] | None = None,
         observer: Observer | None = None,
         float64_mode: bool = False,
