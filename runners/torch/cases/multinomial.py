@@ -119,7 +119,7 @@ def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
 def multinomial_long_tail(trial: Trial, tail: int, draws: int, dtype: str) -> None:
     """Many categories that are each far less likely than the first one are together as frequent as their weights say,
     and alike in each part of them."""
-    weights = np.full(tail + 1, 0.5 / tail)
+    weights = np.full(tail + 1, 0.02 / tail)
     weights[0] = 1
     found = trial.numpy(trial.call(trial.tensor(weights, dtype), draws, True))
     groups = np.where(np.arange(tail + 1) == 0, 0, 1 + (np.arange(tail + 1) - 1) * 8 // tail)
