@@ -67,5 +67,5 @@ def absent_refused(trial: Trial, name: str, args: Any = ()) -> None:
     _skip_with_devices(trial)
     for _ in range(2):
         # The message depends on the build and on the process: no support, no driver, or a forked process.
-        trial.raises_inside(["RuntimeError", "AssertionError"], "", lambda cuda: getattr(cuda, name)(*args))
+        trial.raises_inside(["RuntimeError", "AssertionError"], "", lambda _: getattr(trial.function, name)(*args))
     trial.equal(trial.function.is_initialized(), False)
