@@ -125,3 +125,21 @@ def order_kept(
         host, further = on_device(trial, args, options)
         known = trial.function if made is None else trial.function(*on_device(trial, made)[0], **named)
         trial.close(output.detach(), trial.numpy(known(*host, **further).detach()))
+
+
+def modes_agree(trial: Trial, args: Sequence[Any], made: Sequence[Any], named: Mapping[str, Any] = {}) -> None:
+    """A module without state of its own gives the same in evaluation as in training, with the same gradients of the
+    first argument, in whatever order the modes are chosen."""
+    given, _ = on_device(trial, args)
+    module = trial.make(*on_device(trial, made)[0], **named).to(trial.device)
+    trial.repeatable, found = False, []
+    for training in (True, False, False, True, False):
+        trial.equal(module.train(training).training, training)
+        tensor = given[0].detach().clone().requires_grad_()
+        output = trial.call_method(module, "__call__", tensor, *given[1:])
+        trial.check(output.grad_fn is not None, "the output has no history")
+        (gradient,) = torch.autograd.grad(output.sum(), [tensor])
+        found.append((trial.numpy(output.detach()), trial.numpy(gradient)))
+    for output, gradient in found[1:]:
+        trial.equal(output, found[0][0])
+        trial.equal(gradient, found[0][1])
