@@ -6,6 +6,7 @@ import copy
 import pickle
 from typing import Any, Sequence
 
+import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
@@ -113,3 +114,20 @@ def copies(trial: Trial) -> None:
         for place, row in enumerate(values):
             trial.exact(trial.call_method(other, "__getitem__", place), row, "float32")
     trial.equal(len(given), 2)
+
+
+def concat_sums(trial: Trial) -> None:
+    """The sum of a concatenation and another data set has the items of the first, then those of the other; each of
+    them stays what it was."""
+    parts = [trial.random(length, 2, dtype="float64", seed=length) for length in (2, 3, 1)]
+    sets = [torch.utils.data.TensorDataset(trial.tensor(part)) for part in parts]
+    first, other = trial.make(sets[:2]), trial.make(sets[2:])
+    trial.repeatable = False
+    for added, numbers in ((sets[2], (0, 1, 2)), (other, (0, 1, 2)), (first, (0, 1, 0, 1))):
+        joined = trial.call_method(first, "__add__", added)
+        trial.check(isinstance(joined, torch.utils.data.ConcatDataset), f"the sum is a {type(joined).__name__}")
+        trial.check(joined.datasets[0] is first and joined.datasets[1] is added, "the sum has other data sets")
+        expected = np.concatenate([parts[number] for number in numbers])
+        trial.equal([len(joined), len(first)], [len(expected), 5])
+        for index, row in enumerate(expected):
+            trial.exact(joined[index][0], row, "float64")

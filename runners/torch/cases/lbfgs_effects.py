@@ -98,3 +98,58 @@ def lbfgs_saved(trial: Trial) -> None:
     trial.close(trial.call_method(resumed, "step", later.closure), problem.value(points[4]), dtype="float64")
     for each in (problem, later):
         trial.close(each.where(), points[6], **_CURVATURE["float64"])
+
+
+def lbfgs_memory(trial: Trial, line_search: str | None) -> None:
+    """Steps write into the memory of the parameters. They leave the gradient of the last evaluation,
+    the state counts the evaluations, and the state that is taken has the very tensors of the optimizer."""
+    problem = _Problem(trial, "float64")
+    before = [each.data_ptr() for each in problem.parameters]
+    optimizer = trial.make(problem.parameters, lr=0.8, max_iter=3, max_eval=50, line_search_fn=line_search)
+    printed = repr(optimizer)
+    for line in ("LBFGS", "lr: 0.8", "max_iter: 3", f"line_search_fn: {line_search}"):
+        trial.check(line in printed, f"expected {line!r} in {printed}")
+    trial.repeatable, points = False, []
+
+    def closure() -> Any:
+        points.append(problem.where())
+        return problem.closure()
+
+    for number in (1, 2):
+        trial.call_method(optimizer, "step", closure)
+        trial.equal([each.data_ptr() for each in problem.parameters], before)
+        state = optimizer.state[problem.parameters[0]]
+        trial.equal([state["func_evals"], state["n_iter"]], [problem.evaluations, 3 * number])
+        found = np.concatenate([trial.numpy(each.grad).reshape(-1) for each in problem.parameters])
+        trial.close(found, problem.slope(points[-1]), rtol=1e-11, atol=1e-11)
+    taken = optimizer.state_dict()["state"][0]
+    shared = [value is state[name] for name, value in taken.items() if isinstance(value, (torch.Tensor, list))]
+    trial.equal(shared, [True] * len(shared))
+    trial.check(len(shared) >= 3, f"the state has only {list(taken)}")
+
+
+def lbfgs_sparse(trial: Trial, line_search: str | None) -> None:
+    """Sparse gradients count like dense ones, beside a dense one: rows that are looked up reach their targets, the
+    others keep their values."""
+    aims = trial.random(3, 4, dtype="float64", seed=1)
+    start, dense = trial.random(6, 4, dtype="float64", seed=2), trial.random(5, dtype="float64", seed=3)
+    table, other = trial.tensor(start).requires_grad_(), trial.tensor(dense).requires_grad_()
+    rows, wanted = [4, 0, 3], trial.tensor(aims)
+    places = torch.tensor(rows, device=trial.device)
+    optimizer = trial.make([table, other], max_iter=15, line_search_fn=line_search)
+
+    def closure() -> Any:
+        table.grad = other.grad = None
+        found = torch.nn.functional.embedding(places, table, sparse=True)
+        loss = ((found - wanted) ** 2).sum() * 1.5 + ((other - 2) ** 2).sum()
+        loss.backward()
+        return loss
+
+    trial.repeatable = False
+    loss = trial.call_method(optimizer, "step", closure)
+    first = 1.5 * ((start[rows] - aims) ** 2).sum() + ((dense - 2) ** 2).sum()
+    trial.close(loss.detach(), first, dtype="float64")
+    expected = start.copy()
+    expected[rows] = aims
+    trial.close(table.detach(), expected, rtol=0, atol=1e-4, dtype="float64")
+    trial.close(other.detach(), np.full(5, 2.0), rtol=0, atol=1e-4, dtype="float64")

@@ -87,6 +87,7 @@ def addr(
     output = trial.call(*tensors, **factors, **out)
     expected = _addr(*map(widened, map(partial(seen, trial), arrays, tensors)), **factors)
     for found in (output, *out.values()):
+        trial.check(not has_out or found is output, "the returned tensor is not the one given as out=")
         trial.close(found, expected, dtype=dtype, **_THREE_ROUNDINGS.get(dtype, {}))
 
 

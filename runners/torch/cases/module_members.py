@@ -149,3 +149,23 @@ def own_entries(trial: Trial) -> None:
     trial.equal(list(trial.call(net[0], prefix="a.")), ["a.own"])
     handle.remove()
     trial.check("1.0.hook" not in trial.call(net), "a removed hook was called")
+
+
+class _Watched(torch.nn.Module):  # type: ignore[misc]
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__.setdefault("set", []).append(name)
+        super().__setattr__(name, value)
+
+
+def registered_itself(trial: Trial) -> None:
+    """It registers a child without setting an attribute, and a module can be a child of itself. A module whose
+    __init__ was not called raises an error."""
+    net, child = _Watched(), torch.nn.ReLU()
+    before = list(net.__dict__.get("set", []))
+    trial.check(trial.call(net, "layer", child) is None, "expected None to be returned")
+    trial.equal([net.__dict__.get("set", []), "layer" in net.__dict__], [before, False])
+    trial.repeatable = False
+    trial.check(trial.call(net, "again", net) is None, "expected None to be returned")
+    trial.check(net.again is net and net.layer is child, "a name has another module")
+    trial.equal([name for name, _ in net.named_modules()], ["", "layer"])
+    trial.raises(["AttributeError"], "module", object.__new__(torch.nn.Module), "layer", child)

@@ -114,3 +114,14 @@ def _check_shares(trial: Trial, found: Any, shares: Any) -> None:
     worst = int(np.argmax(away))
     message = f"category {worst}: expected about {expected[worst]:.0f} of {len(found)} draws, got {counts[worst]}"
     trial.check((away <= 1e-6).all(), message)
+
+
+def multinomial_long_tail(trial: Trial, tail: int, draws: int, dtype: str) -> None:
+    """Many categories that are each far less likely than the first one are together as frequent as their weights say,
+    and alike in each part of them."""
+    weights = np.full(tail + 1, 0.02 / tail)
+    weights[0] = 1
+    found = trial.numpy(trial.call(trial.tensor(weights, dtype), draws, True))
+    groups = np.where(np.arange(tail + 1) == 0, 0, 1 + (np.arange(tail + 1) - 1) * 8 // tail)
+    trial.check(((found >= 0) & (found <= tail)).all(), "a draw is none of the categories")
+    check_categories(groups[found], np.bincount(groups, weights))

@@ -99,6 +99,7 @@ def ormqr(
     q = np.swapaxes(q, -1, -2).conj() if transpose else q
     expected = q @ widened(c) if left else widened(c) @ q
     for found in (output, *out.values()):
+        trial.check(not has_out or found is output, "the returned tensor is not the one given as out=")
         trial.close(found, expected, dtype=dtype, **solved(dtype, reflectors[-2]))
 
 
@@ -140,6 +141,7 @@ def saddmm(
     terms[left == 0] = 0
     expected = factors.get("beta", 1) * added + factors.get("alpha", 1) * terms.sum(1)
     for found in (output, *out.values()):
+        trial.check(not has_out or found is output, "the returned tensor is not the one given as out=")
         trial.check(found.is_sparse, "the output is not sparse")
         trial.close(
             found.to_dense(),

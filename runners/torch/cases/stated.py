@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 import numpy as np
+import scipy.special
 import torch
 
 from runners.core.public import names
+from runners.core.testing.arrays import widened
 from runners.core.testing.inputs import Builder
 from runners.core.testing.trial import Trial
 
@@ -58,3 +60,11 @@ def values(
 
 def _numbers(given: Any) -> Any:
     return np.array(given).astype("float64")
+
+
+def gelu_tail(trial: Trial, dtype: str) -> None:
+    """Where the normal distribution function is small, GELU is small too, but not zero before its digits end."""
+    lowest, allowed = {"float32": (-5.5, 1.2e-6), "float64": (-8.0, 2e-15)}[dtype]
+    x = trial.random(9, 129, dtype=dtype, seed=1, low=lowest, high=-2)
+    output = trial.call_method(trial.make(), "__call__", trial.tensor(x))
+    trial.close(output, widened(x) * scipy.special.ndtr(widened(x)), rtol=3e-6, atol=allowed, dtype=dtype)

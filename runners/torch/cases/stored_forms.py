@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 import torch
@@ -71,3 +71,13 @@ def wants_gradient(trial: Trial, args: Any, expected: Any) -> None:
         (made * 3).sum().backward()
         trial.exact(made.detach(), np.array(expected), "float32")
         trial.exact(made.grad, np.full(made.shape, 3.0), "float32")
+
+
+def unsqueezed(trial: Trial, shape: Sequence[int], axis: int) -> None:
+    """A sparse matrix with one more axis is sparse, has the same stored values, and each at its place."""
+    values = trial.random(*shape, seed=1)
+    values[values < 0] = 0
+    output = trial.call(trial.tensor(values).to_sparse(), axis)
+    trial.check(output.is_sparse, "the output is not sparse")
+    trial.equal(output._nnz(), np.count_nonzero(values))
+    trial.exact(output.to_dense(), np.expand_dims(values, axis), "float32")
