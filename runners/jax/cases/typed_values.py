@@ -1,7 +1,9 @@
-"""Types that depend on where a value comes from, or on JAX's settings: jax.core.get_aval and jax.random.PRNGKey."""
+"""Types that depend on where a value comes from, or on JAX's settings: jax.core.get_aval, jax.random.PRNGKey,
+jax.scipy.stats.norm.cdf."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 import jax
@@ -9,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.settings import setting
 
 
 def aval_of_weak_values(trial: Trial) -> None:
@@ -46,3 +49,38 @@ def key_with_type(trial: Trial) -> None:
         trial.exact(plain, [0, number], "uint32")
         trial.equal((typed.shape, str(typed.dtype)), ((), "key<fry>"))
         trial.equal(jax.random.bits(typed, (3,)), trial.numpy(jax.random.bits(plain, (3,))))
+
+
+def cdf_of_types(trial: Trial, wide: bool) -> None:
+    """jax.scipy.stats.norm.cdf: the output has the widest floating type among x, loc and scale, wherever it is;
+    integers and bool have that of the others, or the default one. With ``wide`` 64-bit types are on."""
+    exact = np.vectorize(math.erfc, otypes=["float64"])
+    kinds = [
+        (("bfloat16", "float32", "int32"), "float32"),
+        (("float32", "float16", "bfloat16"), "float32"),
+        (("int32", "bool", "float32"), "float32"),
+        (("int8", "bfloat16", "float16"), "float32"),
+        (("bfloat16", "int32", "float32"), "float32"),
+    ]
+    if wide:
+        kinds = [
+            (("float64", "float32", "int32"), "float64"),
+            (("float32", "float64", "float32"), "float64"),
+            (("float32", "float32", "float64"), "float64"),
+            (("int64", "float32", "float64"), "float64"),
+            (("int32", "int64", "bool"), "float64"),
+            (("float32", "int64", "int8"), "float32"),
+        ]
+
+    def body(cdf: Callable[..., Any], arguments: Any) -> Any:
+        with setting("jax_enable_x64", wide):
+            return cdf(*arguments)
+
+    # All numbers are the same in each dtype; only scale is never zero, also as a bool.
+    hosts = np.array([[-1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 1]])
+    for dtypes, dtype in kinds:
+        with setting("jax_enable_x64", wide):
+            moved = [trial.tensor(abs(host) if kind == "bool" else host, kind) for host, kind in zip(hosts, dtypes)]
+        x, loc, scale = (np.asarray(trial.numpy(each), "float64") for each in moved)
+        output = trial.call_inside(body, moved)
+        trial.close(output, 0.5 * exact((loc - x) / scale / math.sqrt(2)), dtype=dtype)
