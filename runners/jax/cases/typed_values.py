@@ -4,6 +4,7 @@ jax.scipy.stats.norm.cdf."""
 from __future__ import annotations
 
 import math
+import random
 from typing import Any, Callable
 
 import jax
@@ -84,3 +85,51 @@ def cdf_of_types(trial: Trial, wide: bool) -> None:
         x, loc, scale = (np.asarray(trial.numpy(each), "float64") for each in moved)
         output = trial.call_inside(body, moved)
         trial.close(output, 0.5 * exact((loc - x) / scale / math.sqrt(2)), dtype=dtype)
+
+
+def aval_of_numpy(trial: Trial) -> None:
+    """jax.core.get_aval: NumPy arrays and scalars of bfloat16, of all small types, of many axes and of none keep their
+    type and shape, and are not weak. Equal types of different shapes or dtypes, one after the other, are not mixed up.
+    In compiled and mapped functions a traced value has the type that it has there."""
+    for shape in ((), (3,), (1, 2, 1, 1, 3, 1), (0, 2), (2, 0, 1), (1, 1)):
+        for dtype in ("bfloat16", "float16", "int8", "uint16", "bool", "complex64"):
+            host = np.ones(shape, trial.dtype(dtype))
+            for value in [host] if shape else [host, host[()]]:
+                aval = trial.call(value)
+                trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), (shape, dtype, False))
+    seen: list[Any] = []
+
+    def body(get_aval: Callable[..., Any], x: Any) -> Any:
+        def noted(x: Any) -> Any:
+            seen.append((get_aval(x) == x.aval, get_aval(x).shape, str(get_aval(x).dtype)))
+            return x * 2
+
+        seen.clear()
+        return jax.jit(noted)(x), jax.vmap(noted)(x), jax.jit(jax.vmap(noted))(x)
+
+    trial.call_inside(body, trial.tensor(trial.random(2, 3), "bfloat16"))
+    trial.equal(seen, [(True, shape, "bfloat16") for shape in ((2, 3), (3,), (3,))])
+
+
+def key_leaves_generators(trial: Trial) -> None:
+    """jax.random.PRNGKey leaves the generators of Python and NumPy as they are, and takes nothing from them: the key is
+    that of the seed whatever their state is, and a key does not change when others are made."""
+    before = random.getstate(), np.random.get_state()
+    try:
+        kept = []
+        for start in (1, 2):
+            random.seed(start)
+            np.random.seed(start)
+            states = random.getstate(), np.random.get_state()
+            for seed, low in ((0, 0), (7, 7), (np.int32(-1), 2**32 - 1), (np.uint32(2**31), 2**31)):
+                kept.append((trial.call(seed), low))
+            trial.check(random.getstate() == states[0], "the state of Python's generator is another one")
+            after = np.random.get_state()
+            trial.equal(
+                [after[0], after[1].tolist(), *after[2:]], [states[1][0], states[1][1].tolist(), *states[1][2:]]
+            )
+        for key, low in kept:
+            trial.exact(key, [0, low], "uint32")
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
