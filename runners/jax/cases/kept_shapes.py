@@ -135,3 +135,59 @@ def known_tracer(trial: Trial) -> None:
     trial.close(compiled, 2 * widened(host).sum(), rtol=1e-6, dtype="float32")
     trial.exact(mapped, host * 2, "float32")
     trial.exact(slope, np.full(3, 2), "float32")
+
+
+def pullback_types(trial: Trial) -> None:
+    """jax.vjp: an argument that the function does not use has a gradient of zeros, a real argument of a complex output
+    a real one, and a NaN in a cotangent stays. A plain number is weakly typed in the function and has a weakly typed
+    gradient, an array neither. Further outputs of the function come as they are."""
+    host = trial.random(3)
+    x, cotangent = trial.tensor(host), trial.tensor(np.array([1, np.nan, -2], "float32"))
+    seen: list[Any] = []
+
+    def function(x: Any, unused: Any, number: Any) -> Any:
+        seen[:] = [bool(each.aval.weak_type) for each in (x, number)]
+        return x * number, {"note": 3, "array": host, "x": x}
+
+    def body(vjp: Callable[..., Any], x: Any, unused: Any, cotangent: Any) -> Any:
+        output, back, aux = vjp(function, x, unused, 2.5, has_aux=True)
+        return output, back(cotangent), aux
+
+    for dtype, shape in (("float32", (2, 1)), ("bfloat16", ()), ("complex64", (0, 3))):
+        unused = trial.tensor(np.ones(shape), dtype)
+        output, gradients, aux = trial.call_inside(body, x, unused, cotangent)
+        trial.close(output, widened(host) * 2.5, dtype="float32")
+        trial.equal((seen, type(gradients), type(aux["note"]), aux["array"] is host), ([False, True], tuple, int, True))
+        trial.exact(aux["x"], host, "float32")
+        trial.close(gradients[0], [2.5, np.nan, -5], dtype="float32")
+        trial.exact(gradients[1], np.zeros(shape), dtype)
+        trial.equal([bool(each.weak_type) for each in gradients], [False, False, True])
+
+    def real_of_complex(vjp: Callable[..., Any], x: Any, cotangent: Any) -> Any:
+        return vjp(lambda x: x * (1 + 2j), x)[1](cotangent)[0]
+
+    weights = trial.random(3, dtype="complex64", seed=2)
+    gradient = trial.call_inside(real_of_complex, x, trial.tensor(weights))
+    trial.close(gradient, ((1 + 2j) * weights.astype("complex128")).real, rtol=1e-6, atol=1e-6, dtype="float32")
+
+
+def gathered_in_derivative(trial: Trial) -> None:
+    """The forward derivative of gathered rows is the gathered derivatives; an axis may be a number of NumPy, and None
+    in a nested value stays."""
+    host, tangent = trial.random(3, 2, 4), trial.random(3, 2, 4, seed=1)
+
+    def body(all_gather: Callable[..., Any], x: Any, tangent: Any, axis: Any, tiled: bool) -> Any:
+        def each(row: Any) -> Any:
+            return all_gather([row, None, {"a": None}], "rows", axis=axis, tiled=tiled)
+
+        return jax.jvp(jax.vmap(each, axis_name="rows"), (x,), (tangent,))
+
+    for kind in (int, np.int64, np.int8):
+        for axis in (0, 1, -1):
+            for tiled in (False, True):
+                moved = trial.tensor(host), trial.tensor(tangent)
+                outputs = trial.call_inside(body, *moved, kind(axis), tiled)
+                for (found, *nothing), rows in zip(outputs, (host, tangent)):
+                    joined = (np.concatenate if tiled else np.stack)(list(rows), axis=axis)
+                    trial.exact(found, np.stack([joined] * 3), "float32")
+                    trial.equal(nothing, [None, {"a": None}])

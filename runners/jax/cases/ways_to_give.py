@@ -38,6 +38,7 @@ def filled(trial: Trial, value: float) -> None:
     for name, dtype in _DTYPES.items():
         for output in (trial.call((2, 3), dtype), trial.call(shape=[2, 3], dtype=dtype)):
             _check_filled(trial, output, np.full((2, 3), value), name)
+    trial.raises(["TypeError"], "sequence", (length for length in (2, 3)))
 
 
 def reshaped(trial: Trial, dtype: str) -> None:
