@@ -156,7 +156,8 @@ def cdf_of_shapes(trial: Trial) -> None:
             trial.close(trial.call(*given), expected, dtype="float32")
             trial.close(trial.call(given[0], scale=given[2], loc=given[1]), expected, dtype="float32")
     near = np.array([1000.25, 999.125, 1003.5, 996.0], "float32")
-    for loc, scale in ((1000, 2), (1000.0, 2.0), (np.int32(1000), np.float32(2))):
+    twice = trial.tensor(np.full(4, 2, "float32"))
+    for loc, scale in ((1000, 2), (1000.0, 2.0), (np.int32(1000), np.float32(2)), (1000, twice), (500 * twice, 2)):
         output = trial.call(trial.tensor(near), loc, scale)
         trial.close(output, 0.5 * exact((1000 - near.astype("float64")) / 2 / math.sqrt(2)), dtype="float32")
     x = trial.tensor(near)
