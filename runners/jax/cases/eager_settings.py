@@ -83,3 +83,34 @@ def _traced() -> bool:
     seen: list[bool] = []
     jax.jit(lambda x: seen.append(isinstance(x, jax.core.Tracer)))(0)
     return seen[0]
+
+
+def eager_switches(trial: Trial) -> None:
+    """jax.disable_jit: the context gives nothing, and is on or off for bools and numbers of all kinds, also within
+    another one. After an error in it, the setting is as before, though the context is still held."""
+    x = trial.tensor(trial.random(3))
+    held: list[Any] = []
+
+    def is_traced() -> bool:
+        seen: list[bool] = []
+        jax.jit(lambda x: seen.append(isinstance(x, jax.core.Tracer)) or x)(x)
+        return seen[0]
+
+    def body(disable_jit: Callable[..., Any]) -> Any:
+        found = []
+        for outer in (False, True):
+            for switch in (True, False, 1, 0, np.bool_(True), np.bool_(False)):
+                with disable_jit(outer):
+                    with disable_jit(switch) as given:
+                        found.append((bool(switch), given, not is_traced()))
+                    found.append((outer, None, not is_traced()))
+            held.append(disable_jit(outer))
+            try:
+                with held[-1]:
+                    raise KeyError("inside")
+            except KeyError:
+                found.append((False, None, not is_traced()))
+        return found
+
+    for wanted, given, is_eager in trial.call_inside(body):
+        trial.equal((given, is_eager), (None, wanted))

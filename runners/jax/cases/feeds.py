@@ -159,6 +159,35 @@ def refuses_shapes(trial: Trial) -> None:
     trial.raises_inside(["TypeError"], "token", body, taken, None, False)
 
 
+def fed_containers(trial: Trial) -> None:
+    """A shape in a list, a tuple, a dictionary, or alone gives its values in the same container, and no shape gives
+    none; the token is the last output of the feed. Partitions are in the program, with none for the token. The calls
+    are traced, so none waits for a value."""
+    one, two = _aval(trial.random(3, 2)), _aval(trial.random(5, dtype="int32"))
+    seen: list[Any] = []
+
+    def body(infeed: Callable[..., Any], shape: Any, options: Any) -> Any:
+        def fed(x: Any) -> Any:
+            seen[:] = [infeed(lax.create_token(x), shape, **options)]
+            return seen[0]
+
+        return jax.make_jaxpr(fed)(np.float32(1))
+
+    for shape in (None, (), [], {}, one, (one,), [one], [two, one], (two, [one]), {"b": one, "a": (two,)}):
+        jaxpr = trial.call_inside(body, shape, {})
+        ((values, token),) = seen
+        (feed,) = [each for each in jaxpr.eqns if each.primitive.name == "infeed"]
+        trial.equal(jax.tree_util.tree_structure(values), jax.tree_util.tree_structure(shape))
+        leaves, wanted = (jax.tree_util.tree_leaves(tree) for tree in (values, shape))
+        trial.equal([(each.shape, str(each.dtype)) for each in leaves], [(a.shape, str(a.dtype)) for a in wanted])
+        trial.equal((len(feed.outvars), jaxpr.jaxpr.outvars[-1] is feed.outvars[-1]), (len(leaves) + 1, True))
+        trial.equal((feed.params["partitions"], token is None), (None, False))
+    for partitions in (((2, 1),), (None,)):
+        jaxpr = trial.call_inside(body, [one], {"partitions": partitions})
+        (feed,) = [each for each in jaxpr.eqns if each.primitive.name == "infeed"]
+        trial.equal(feed.params["partitions"], (*partitions, None))
+
+
 def _feed(trial: Trial, *hosts: Any) -> None:
     """Send arrays to the device's queue. Skips the test if the device has no such queue."""
     trial.repeatable = False

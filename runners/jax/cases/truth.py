@@ -65,3 +65,16 @@ def variance_without_freedom(trial: Trial) -> None:
         output = trial.numpy(trial.call(x, axis=1, **options))
         trial.equal(np.isfinite(output).tolist(), finite)
     trial.close(trial.call(x, axis=1, ddof=2), 3 * host.astype("float64").var(axis=1), dtype="float32")
+
+
+def all_of_complex(trial: Trial) -> None:
+    """A complex number is true if its real part is not zero, also a tiny one or NaN, whatever the other part is; zeros
+    of both signs are false. (JAX leaves out the imaginary part where the real one is zero, NumPy does not.)"""
+    reals, imaginaries = [1.0, 1e-30, -0.5, np.nan, np.inf], [1.0, -1e-30, np.nan, -np.inf, 0.0, -0.0]
+    numbers = [complex(real, imaginary) for real in reals for imaginary in imaginaries]
+    numbers += [complex(real, imaginary) for real in (0.0, -0.0) for imaginary in (0.0, -0.0)]
+    rows = np.array([[number, 1] for number in numbers], "complex64")
+    for axis in (1, -1):
+        trial.exact(trial.call(trial.tensor(rows), axis), rows.all(axis=1), "bool")
+    for number in numbers[::5]:
+        trial.exact(trial.call(trial.tensor(np.array(number, "complex64"))), np.array(number != 0), "bool")
