@@ -43,7 +43,7 @@ def adds(trial: Trial, how: str) -> None:
             elif how == "is-initialized":
                 found = [function(each) for each in made]
             else:
-                found = [function(), function()]
+                found = [function() for _ in range(3)]
             return before, _collected(graph), len(graph.get_operations()) - count
 
     trial.repeatable = False
@@ -53,15 +53,19 @@ def adds(trial: Trial, how: str) -> None:
     trial.check(most is None or added == most, f"expected {most} more operations, found {added}")
 
 
-def initialized_of_any_kind(trial: Trial) -> None:
+def initialized_of_any_kind(trial: Trial, references: bool) -> None:
     """Whether a variable has a value is asked of local variables, of references and of variables of unknown shape, as
     of others; asking changes nothing, and waits for control dependencies."""
 
     def body(is_initialized: Callable[..., Any]) -> Any:
         with building(trial) as graph:
-            local = v1.get_variable("own", initializer=np.float32(1), collections=[v1.GraphKeys.LOCAL_VARIABLES])
-            free = v1.Variable(v1.placeholder_with_default(np.ones([2], "float32"), None), validate_shape=False)
-            reference = v1.Variable([1.0, 2.0], use_resource=False)
+            local = v1.get_variable(
+                "own", initializer=np.float32(1), collections=[v1.GraphKeys.LOCAL_VARIABLES], use_resource=True
+            )
+            free = v1.Variable(
+                v1.placeholder_with_default(np.ones([2], "float32"), None), validate_shape=False, use_resource=True
+            )
+            reference = v1.Variable([1.0, 2.0], use_resource=not references)
             other = v1.Variable([3, 4], use_resource=True, trainable=False)
             made = [local, free, reference, other]
             asked = [is_initialized(each) for each in made]
@@ -83,7 +87,7 @@ def initialized_of_any_kind(trial: Trial) -> None:
         trial.equal(bool(session.run(after)), True)
 
 
-def starts_again(trial: Trial) -> None:
+def starts_again(trial: Trial, references: bool) -> None:
     """Run again, the operation sets every global variable to its initial value, also one that has another, is not
     trainable or has no elements, and no local one; it waits for control dependencies."""
 
@@ -91,7 +95,7 @@ def starts_again(trial: Trial) -> None:
         with building(trial) as graph:
             made = [
                 v1.Variable([1.0, 2.0], use_resource=True),
-                v1.Variable([3.0], use_resource=False),
+                v1.Variable([3.0], use_resource=not references),
                 v1.Variable([4, 5], trainable=False, use_resource=True),
                 v1.Variable(np.zeros([0, 2], "float32"), use_resource=True),
             ]
@@ -124,7 +128,7 @@ def placeholders(trial: Trial) -> None:
         with building(trial) as graph:
             with tf.name_scope("part"):
                 pair = [placeholder(tf.float32, [2], name="x") for _ in range(2)]
-            plain = [placeholder(tf.float32) for _ in range(2)]
+            plain = [placeholder(tf.float32, [2], "y") for _ in range(2)]
             kinds = [placeholder(kind, []) for kind in (tf.resource, tf.variant)]
             return graph, pair, plain, kinds, pair[0] - pair[1] * 2.0
 
@@ -134,6 +138,7 @@ def placeholders(trial: Trial) -> None:
     trial.check(plain[0].name != plain[1].name, f"two placeholders are named {plain[0].name}")
     trial.equal([each.dtype.name for each in kinds], ["resource", "variant"])
     with v1.Session(graph=graph) as session:
+        trial.check(plain[0] is not plain[1], "two placeholders are one")
         fed = {pair[0]: [1.0, 2.0], pair[1]: [10.0, -3.0]}
         close(trial, session.run(difference, fed), [-19.0, 8.0], "float32")
 
@@ -155,7 +160,7 @@ def fetched_parts(trial: Trial) -> None:
     for number in (2, 0, 1):
         found = trial.call(session, f"parts:{number}", {"x:0": host})
         close(trial, found, host[2 * number : 2 * number + 2], "float32")
-    found = trial.call(session, {"both": [held, doubled]})["both"]
+    found = trial.call(session, [held, doubled])
     found[0][...] = 9.0
     close(trial, found[1], [2.0, 4.0], "float32")
     close(trial, session.run(held), [1.0, 2.0], "float32")

@@ -54,6 +54,10 @@ def keeps_specs(trial: Trial, how: str) -> None:
 
     specs, made = trial.call_inside(body)
     trial.repeatable = False
+    if how == "ragged":
+        alone = tf.data.Dataset.from_tensor_slices(np.zeros([6, 2, 3])).apply(trial.call(4))
+        trial.equal(alone.element_spec, tf.TensorSpec([None, 2, 3], tf.float64))
+        trial.equal([part.shape.as_list() for part in alone], [[4, 2, 3], [2, 2, 3]])
     if how == "shard":
         for before, after in specs:
             trial.equal(repr(after), repr(before))
