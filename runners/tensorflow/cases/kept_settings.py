@@ -100,11 +100,14 @@ def uses(trial: Trial, use: str) -> None:
     """A call leaves all settings of TensorFlow, NumPy and Python as they were, and the lists, dictionaries and arrays
     that it gets. After a seed was set, draws are the same with and without calls in between."""
     with trial.on_host():
-        generator = tf.random.get_global_generator()
+        generator, host = tf.random.get_global_generator(), trial.device
     made = USES[use]()
 
     def draws() -> list[Any]:
-        return [trial.numpy(tf.random.uniform([2])), np.random.random(2), random.random()]
+        # On the host: XLA draws by no seed.
+        with tf.device(host):
+            drawn = tf.random.uniform([2]).numpy()
+        return [drawn, np.random.random(2), random.random()]
 
     def body(function: Callable[..., Any]) -> Any:
         given, found, outputs, settings = copy.deepcopy(made.given), [], [], []
