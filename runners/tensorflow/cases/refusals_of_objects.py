@@ -100,6 +100,7 @@ def table(trial: Trial, what: str) -> None:
         "wide-keys": (["TypeError"], "keys", lambda given: make(given([1], [5]), 0).lookup(tf.constant([1], tf.int64))),
         "fractions": (["InvalidArgumentError", "NotFoundError"], "float", lambda given: make(given([1.5], [5]), 0)),
         "matrix": (_INVALID, "shape", lambda given: make(given([[1, 2]], [5, 6]), 0)),
+        "values": (_INVALID, "shape", lambda given: make(given([1, 2], [5, 6, 7]), 0)),
         "unfilled": (_STATE, "not initialized", unfilled),
     }[what]
     trial.raises_inside(kinds, word, body)

@@ -1,0 +1,140 @@
+"""Functions that change nothing but their output: settings, random numbers, and the lists that they get, stay."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import random
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.subjects import SUBJECTS
+from runners.tensorflow.uses import USES
+
+v1 = tf.compat.v1
+
+
+def _counts(graph: tf.Graph, collects: Sequence[str]) -> dict[str, int]:
+    # Those whose names are no text are TensorFlow's own.
+    keys = [key for key in graph.collections if isinstance(key, str) and key not in collects]
+    counts = {key: len(graph.get_collection(key)) for key in keys}
+    return {key: count for key, count in counts.items() if count}
+
+
+def _settings(collects: Sequence[str] = ()) -> dict[str, Any]:
+    graph = v1.get_default_graph()
+    step = tf.summary.experimental.get_step()
+    return {
+        "eager execution": tf.executing_eagerly(),
+        "functions run eagerly": tf.config.functions_run_eagerly(),
+        "soft placement": tf.config.get_soft_device_placement(),
+        "logged placement": tf.debugging.get_log_device_placement(),
+        "synchronous execution": tf.config.experimental.get_synchronous_execution(),
+        "TensorFloat-32": tf.config.experimental.tensor_float_32_execution_enabled(),
+        "optimizer options": tf.config.optimizer.get_experimental_options(),
+        "jit": tf.config.optimizer.get_jit(),
+        "resource variables": v1.resource_variables_enabled(),
+        "control flow": v1.control_flow_v2_enabled(),
+        "tensor equality": getattr(tf.Tensor, "_USE_EQUALITY", None),
+        "traceback filtering": tf.debugging.is_traceback_filtering_enabled(),
+        "default graph": id(graph),
+        "operations of the default graph": len(graph.get_operations()),
+        "collections of the default graph": _counts(graph, collects),
+        "seed of the default graph": graph.seed,
+        "default session": v1.get_default_session(),
+        "name scope": tf.get_current_name_scope(),
+        "variable scope": v1.get_variable_scope().name,
+        "strategy": tf.distribute.has_strategy(),
+        "device": tf.constant(0.0).device,
+        "summary step": None if step is None else int(step),
+        "recorded summaries": bool(tf.summary.should_record_summaries()),
+        "log level": (tf.get_logger().level, v1.logging.get_verbosity()),
+        "NumPy's errors": np.geterr(),
+        "NumPy's printing": repr(np.get_printoptions()),
+        "warnings": list(map(repr, warnings.filters)),
+        "environment": dict(os.environ),
+        "folder": Path.cwd(),
+        "recursion limit": sys.getrecursionlimit(),
+        "garbage collection": gc.isenabled(),
+        "standard streams": (id(sys.stdout), id(sys.stderr)),
+    }
+
+
+def _check_settings(trial: Trial, before: dict[str, Any], after: dict[str, Any]) -> None:
+    for name, value in before.items():
+        trial.check(after[name] == value, f"{name}: {value!r} before the call, {after[name]!r} after it")
+
+
+def subjects(trial: Trial, subject: str, varied: bool = True) -> None:
+    """A call leaves all settings of TensorFlow, NumPy and Python as they were, and its inputs, tensors or variables."""
+    topic = SUBJECTS[subject]
+    hosts = topic.hosts(trial, "float32")
+    tensors = [trial.tensor(host) for host in hosts]
+    variables = [tf.Variable(tensor) for tensor in tensors] if varied else tensors
+
+    def body(function: Callable[..., Any]) -> Any:
+        before = _settings()
+        outputs = [topic.call(function, *tensors), topic.call(function, *variables)]
+        return outputs, before, _settings()
+
+    # Settings are no outputs that a second call could give again.
+    trial.repeatable = False
+    outputs, before, after = trial.call_inside(body)
+    _check_settings(trial, before, after)
+    expected = topic.compute(*(host.astype("float64") for host in hosts))
+    for output in outputs:
+        trial.close(output, expected, topic.rtol, topic.rtol, dtype="float32")
+    for tensor, variable, host in zip(tensors, variables, hosts):
+        trial.exact(tensor, host, "float32")
+        trial.exact(variable.read_value() if varied else variable, host, "float32")
+
+
+def uses(trial: Trial, use: str) -> None:
+    """A call leaves all settings of TensorFlow, NumPy and Python as they were, and the lists, dictionaries and arrays
+    that it gets. After a seed was set, draws are the same with and without calls in between."""
+    with trial.on_host():
+        generator, host = tf.random.get_global_generator(), trial.device
+    made = USES[use]()
+
+    def draws() -> list[Any]:
+        # On the host: XLA draws by no seed.
+        with tf.device(host):
+            drawn = tf.random.uniform([2]).numpy()
+        return [drawn, np.random.random(2), random.random()]
+
+    def body(function: Callable[..., Any]) -> Any:
+        given, found, outputs, settings = copy.deepcopy(made.given), [], [], []
+        for calls in (0, 1, 2):
+            # The host's context sets TensorFlow's seed itself.
+            with trial.on_host():
+                generator.reset_from_seed(trial.seed(6))
+            tf.random.set_seed(trial.seed(5))
+            np.random.seed(trial.seed(7))
+            random.seed(trial.seed(8))
+            first = draws()
+            settings.append(_settings(made.collects))
+            for _ in range(calls):
+                outputs.append(made.call(function, given))
+            settings.append(_settings(made.collects))
+            second = draws()
+            with trial.on_host():
+                found.append([*first, *second, generator.state.numpy()])
+        return given, found, outputs, settings
+
+    trial.repeatable = False
+    given, (without, *others), outputs, (before, *later) = trial.call_inside(body)
+    for after in later:
+        _check_settings(trial, before, after)
+    for output in outputs:
+        trial.equal(trial.numpy(output), made.expected)
+    for found in others:
+        for value, same in zip(found, without):
+            trial.equal(value, same)
+    trial.check(repr(given) == repr(made.given), f"the arguments were {made.given!r}, and are {given!r} after the call")

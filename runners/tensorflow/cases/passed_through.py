@@ -1,0 +1,138 @@
+"""What a function gets from others and hands on: results of branches and of mapped functions, and their errors."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.core.testing.trial import Trial
+
+
+def branch_results(trial: Trial) -> None:
+    """What the branch returns is returned itself: numbers, nothing, text, lists, objects, the same tensor; an error of
+    the branch is raised as it is, and the other branch does not run."""
+    kept = [object(), trial.tensor([1.0, 2.0], "float32"), [1, 2], {"a": 3}, None, "text", 2.5, 7, np.float64(1.5), ()]
+    true, false = (trial.tensor(np.asarray(each)) for each in (True, False))
+
+    def not_called() -> Any:
+        raise AssertionError("the other branch ran")
+
+    for result in kept:
+        for first in (True, 1, np.bool_(True), true):
+            found = trial.call(first, lambda result=result: result, not_called)
+            trial.check(found is result, f"the branch returned {result!r}, the function {found!r}")
+        for second in (False, 0, np.bool_(False), false):
+            found = trial.call(second, not_called, lambda result=result: result)
+            trial.check(found is result, f"the branch returned {result!r}, the function {found!r}")
+    for error in (KeyError("mine"), ZeroDivisionError("mine"), StopIteration("mine"), ValueError("mine")):
+
+        def raising(error: Exception = error) -> None:
+            raise error
+
+        trial.raises([type(error).__name__], "mine", True, raising, not_called)
+        trial.raises([type(error).__name__], "mine", false, not_called, raising)
+
+
+def mapped(trial: Trial) -> None:
+    """The mapped function gets the very objects, once for each leaf, and its results are put, as they are, into the
+    structure of the shallow tree, of its types, in its order; no argument changes."""
+    pair = collections.namedtuple("pair", "left right")
+    leaves = [[1, 2], (3,), {"k": 4}, None, "text", 5.0, 5.0]
+    a, b, c, d, e, f, g = leaves
+    trees = [
+        ([0, 0, 0], [a, b, c]),
+        ((0, [0, (0,)]), (a, [b, (c,)])),
+        ({"z": 0, "a": 0, "m": [0]}, {"z": a, "a": b, "m": [d]}),
+        (pair(0, [0]), pair(a, [e])),
+        (collections.OrderedDict([("z", 0), ("a", 0)]), collections.OrderedDict([("z", c), ("a", d)])),
+        (collections.defaultdict(list, {"x": 0, "c": 0}), collections.defaultdict(list, {"x": f, "c": g})),
+        ([0, 0, 0, 0], [f, g, f, d]),
+    ]
+    for shallow, given in trees:
+        seen: list[Any] = []
+
+        def mark(leaf: Any, seen: list[Any] = seen) -> Any:
+            seen.append(leaf)
+            return (len(seen), [leaf])
+
+        before = (repr(shallow), repr(given))
+        found = trial.call(shallow, mark, given)
+        trial.repeatable = False
+        trial.equal((repr(shallow), repr(given)), before)
+        expected = tf.nest.flatten(shallow)
+        trial.equal(len(seen), len(expected))
+        trial.check(all(any(each is leaf for leaf in leaves) for each in seen), f"copies reach the function: {seen}")
+        trial.equal(type(found), type(shallow))
+        if isinstance(shallow, dict):
+            trial.equal(list(found), list(shallow))
+            numbers = {id(given[key]): found[key] for key in shallow if not isinstance(shallow[key], list)}
+            trial.check(
+                all(isinstance(each, tuple) and id(each[1][0]) in numbers for each in numbers.values()),
+                f"results are in the wrong places: {found}",
+            )
+    found = trial.call(pair(0, [0]), lambda leaf: leaf, pair(a, [e]))
+    trial.check(found.left is a and found.right[0] is e, f"the results are not in their places: {found}")
+
+
+def mapped_deep(trial: Trial) -> None:
+    """Structures of many levels, and many inputs, are mapped leaf by leaf; an empty one stays itself."""
+    shallow: Any = 0
+    inputs: list[Any] = [1, 10, 100, 1000]
+    for level in range(40):
+        shallow = [shallow, 0] if level % 2 else (shallow,)
+        inputs = [[each, n] if level % 2 else (each,) for n, each in enumerate(inputs)]
+    found = trial.call(shallow, lambda *parts: sum(parts), *inputs)
+    depth = 0
+    while isinstance(found, (list, tuple)):
+        if len(found) == 2:
+            trial.equal(found[1], 6)
+        found, depth = found[0], depth + 1
+    trial.equal((found, depth), (1111, 40))
+    for empty in ([], (), {}):
+        trial.equal(trial.call(empty, lambda leaf: leaf, empty), empty)
+    trial.raises(["ValueError", "TypeError"], "keyword", [0], lambda leaf: leaf, [1], unknown=True)
+
+
+def shares(trial: Trial) -> None:
+    """Sizes are numbers of any kind, and the share is one of the same kind; each context of many divides by its own
+    number of replicas, and stays as it was."""
+    for replicas in (1, 3, 8):
+        context = tf.distribute.InputContext(num_input_pipelines=4, input_pipeline_id=2, num_replicas_in_sync=replicas)
+        for size in (24 * 5, np.int64(24 * 5), np.int32(24), np.int64(2**40 * 24), -24):
+            found = trial.call(context, size)
+            trial.equal(int(found), int(size) // replicas)
+            trial.check(not isinstance(found, (float, np.floating)), f"the share is {found!r}")
+            # NumPy widens other numbers, depending on its version.
+            trial.check(type(found) is type(size) or isinstance(size, np.int32), f"the share of {size!r} is {found!r}")
+        kept = (context.num_input_pipelines, context.input_pipeline_id, context.num_replicas_in_sync)
+        trial.equal(kept, (4, 2, replicas))
+
+
+def flushes(trial: Trial) -> None:
+    """A writer that writes nothing is flushed without an error, given or as the default."""
+    silent = tf.summary.create_noop_writer()
+    trial.equal(trial.call(silent), None)
+    with silent.as_default():
+        trial.equal(trial.call(), None)
+
+
+def counts(trial: Trial) -> None:
+    """Examples that count a million times as much as others, or hardly, are weighed so."""
+    v1 = tf.compat.v1
+    weights = [[3e6, 1e6, 4e6], [1e-6, 3e-6, 0.0]]
+
+    def body(accuracy: Callable[..., Any]) -> Any:
+        with tf.Graph().as_default() as graph, tf.device(trial.device):
+            return graph, [accuracy([1, 2, 3], [1, 2, 4], tf.constant(each), name="x") for each in weights]
+
+    trial.repeatable = False
+    graph, found = trial.call_inside(body)
+    with v1.Session(graph=graph) as session:
+        with graph.as_default():
+            session.run(v1.local_variables_initializer())
+        for (value, update), expected in zip(found, (0.5, 1.0)):
+            trial.check(abs(session.run(update) - expected) < 1e-6, f"expected {expected}")
+            trial.check(abs(session.run(value) - expected) < 1e-6, f"expected {expected}")
