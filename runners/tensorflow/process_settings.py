@@ -3,11 +3,12 @@ TensorFlow moves."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
 import sys
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -41,6 +42,15 @@ _READ: Mapping[str, Callable[[], Any]] = {
 def process_settings() -> dict[str, Any]:
     """The values now, by what they are."""
     return {name: read() for name, read in _READ.items()}
+
+
+@contextlib.contextmanager
+def unusual_settings() -> Iterator[None]:
+    """Settings of NumPy that no code is likely to make: what an earlier call has left behind would hide that of a later
+    one."""
+    shown = {"precision": 7, "threshold": 998, "edgeitems": 4, "linewidth": 76, "suppress": False}
+    with np.printoptions(**shown), np.errstate(divide="print", over="print", under="ignore", invalid="print"):
+        yield
 
 
 def _shortened(state: Any) -> str:
