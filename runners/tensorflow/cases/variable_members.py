@@ -152,3 +152,18 @@ def described_by_message(trial: Trial) -> None:
     with v1.Session(graph=other) as session:
         session.run(again.initializer)
         close(trial, session.run(again.value()), host, "float32")
+
+
+def counts_up(trial: Trial, dtype: str) -> None:
+    """count_up_to gives the number before the step, up to the limit alone, and then stops with an error. It is an
+    operation of the host."""
+    trial.repeatable = False
+    with trial.on_host():
+        made = trial.make(trial.tensor(np.asarray(1, dtype)))
+        for number in (1, 2):
+            trial.exact(made.count_up_to(3), number, dtype)
+        trial.raises_inside(["OutOfRangeError"], "limit", lambda function: made.count_up_to(3))
+        trial.exact(made, 3, dtype)
+        made.assign_sub(5)
+        trial.exact(made.count_up_to(limit=3), -2, dtype)
+        trial.exact(made, -1, dtype)
