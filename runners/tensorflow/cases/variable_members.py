@@ -158,6 +158,7 @@ def counts_up(trial: Trial, dtype: str) -> None:
     """count_up_to gives the number before the step, up to the limit alone, and then stops with an error. It is an
     operation of the host."""
     trial.repeatable = False
+    trial.exact(trial.call(trial.tensor(np.asarray(1, dtype))), 1, dtype)
     with trial.on_host():
         made = trial.make(trial.tensor(np.asarray(1, dtype)))
         for number in (1, 2):
