@@ -45,6 +45,9 @@ def of_class(trial: Trial) -> None:
         failureException = _Failure
         maxDiff = 60
 
+    class _Short(tf.test.TestCase):
+        longMessage = False
+
     class _Unequal:
         def __eq__(self, other: object) -> bool:
             raise KeyError("cannot compare")
@@ -61,10 +64,13 @@ def of_class(trial: Trial) -> None:
             error_of(assert_equal, short, **long),
             error_of(assert_equal, whole, **long),
             error_of(assert_equal, short, [3, 4, 5], [3, 9, 5]),
+            error_of(assert_equal, _Short(), 1, 2, "only this"),
+            error_of(assert_equal, _Short(), 1, 2),
             error_of(assert_equal, short, _Unequal(), 1),
         ]
 
-    *failures, own = trial.call_inside(body)
+    *failures, alone, without, own = trial.call_inside(body)
+    trial.equal((str(alone), str(without)), ("only this", "1 != 2"))
     for error in failures:
         trial.check(type(error) is _Failure, f"expected an error of the class, got {error!r}")
     trial.equal(["maxDiff" in str(error) for error in failures], [False, True, False, False])

@@ -22,7 +22,7 @@ def variables_again(
     **options: Any,
 ) -> None:
     """Called again with the same variables after an assignment, the function has the output and the gradients of their
-    new values, also in a tf.function that was traced before; earlier outputs stay."""
+    new values, also in a tf.function that was traced before; earlier outputs stay. The variables are not changed."""
     about = FUNCTIONS[subject]
     rounds = [random_hosts(trial, about, shapes, dtype, seed) for seed in _ROUNDS]
     given = [[trial.tensor(host, dtype) for host in hosts] for hosts in rounds]
@@ -45,7 +45,10 @@ def variables_again(
             found.append([both(), traced()])
         return found
 
-    for hosts, wanted, calls in zip(rounds, expected, trial.call_inside(body)):
+    outputs = trial.call_inside(body)
+    for variable, tensor in zip(variables, given[-1]):
+        trial.equal(variable.read_value(), tensor)
+    for hosts, wanted, calls in zip(rounds, expected, outputs):
         for output, slopes in calls:
             close_output(trial, about, output, wanted, dtype, options)
             if gradient:

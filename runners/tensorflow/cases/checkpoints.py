@@ -48,6 +48,29 @@ def nested_objects(trial: Trial) -> None:
     trial.equal(found, [_GRAPH, *((name + end, shape) for name, shape in zip(names, ([3, 5], [5], [], [])))])
 
 
+def slots(trial: Trial, dtype: str) -> None:
+    """The slots that an optimizer keeps for a variable are listed after the variable, with its shape, in a checkpoint
+    of objects and in one of a graph."""
+    hosts = [trial.random(*shape, dtype=dtype, seed=1) for shape in ((3, 5), (2,))]
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+    variables = [tf.Variable(trial.tensor(host), name=name) for host, name in zip(hosts, "ab")]
+    optimizer = v1.train.MomentumOptimizer(0.5, 0.5)
+    optimizer.apply_gradients([(trial.tensor(host), variable) for host, variable in zip(hosts, variables)])
+    checkpoint = tf.train.Checkpoint(a=variables[0], b=variables[1], optimizer=optimizer)
+    names = [name + middle + end for name in "ab" for middle in ("", "/.OPTIMIZER_SLOT/optimizer/momentum")]
+    found = trial.call(checkpoint.write(str(new_folder() / "kept")))
+    shapes = dict(zip(names, ([3, 5], [3, 5], [2], [2])))
+    trial.equal(found, [_GRAPH, *((name, shapes[name]) for name in sorted(names))])
+    with building(trial) as graph:
+        given = [v1.Variable(host, name=name, use_resource=True) for host, name in zip(hosts, ("part/a", "b"))]
+        v1.train.MomentumOptimizer(0.5, 0.5).minimize(tf.add_n([tf.reduce_sum(each) for each in given]))
+    with beside(graph), v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        path = v1.train.Saver().save(session, str(new_folder() / "kept"))
+    shapes = {"b": [2], "b/Momentum": [2], "part/a": [3, 5], "part/a/Momentum": [3, 5]}
+    trial.equal(trial.call(path), list(shapes.items()))
+
+
 def names_in_graph(trial: Trial, dtype: str) -> None:
     """A saver's checkpoint lists the saved variables by their names in the graph with scopes, sorted."""
     shapes = {"z": [2, 3], "outer/b": [], "outer/inner/a": [0, 4]}

@@ -179,3 +179,28 @@ def changed_between(trial: Trial) -> None:
         tensor, operation = tensors[number // 4 % 2], operations[number // 4 % 2]
         for items, expected in zip(found[number:], ([tensor, "text"], [tensor], [3, operation], [operation])):
             _same(trial, items, expected)
+
+
+def by_spelling(trial: Trial) -> None:
+    """A scope is a pattern in Python's sense: capitals count unless it says otherwise, a dot is any character, it
+    matches from the start and need not reach the end. An empty scope leaves out what has no name, None nothing."""
+    names = ("Layer/w", "layer/v", "LAYER/u", "a.b/w", "axb/w", "Ax/layer/w")
+    with building(trial) as graph:
+        made = {name: random_variable(trial, name, [2], "float32")[0] for name in names}
+        v1.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, "layer/text")
+    every = [*made.values(), "layer/text"]
+    for scope, expected in (
+        ("Layer", ["Layer/w"]),
+        ("layer", ["layer/v"]),
+        ("(?i)layer", ["Layer/w", "layer/v", "LAYER/u"]),
+        ("a.b", ["a.b/w", "axb/w"]),
+        (r"a\.b", ["a.b/w"]),
+        ("[aA]x", ["axb/w", "Ax/layer/w"]),
+        ("layer/v:0$", ["layer/v"]),
+        ("w", []),
+        (".*layer", ["layer/v", "Ax/layer/w"]),
+    ):
+        found = call_building(trial, graph, v1.GraphKeys.GLOBAL_VARIABLES, scope)
+        _same(trial, found, [made[name] for name in expected])
+    for scope, expected in (("", every[:-1]), (None, every)):
+        _same(trial, call_building(trial, graph, v1.GraphKeys.GLOBAL_VARIABLES, scope=scope), expected)

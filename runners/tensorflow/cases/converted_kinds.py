@@ -74,3 +74,35 @@ def refuses(trial: Trial, what: str) -> None:
     with trial.on_host():
         value = kinds[what]()
     trial.raises(["TypeError", "ValueError"], "ragged" if what == "ragged" else "convert", value)
+
+
+def hints(trial: Trial, traced: bool) -> None:
+    """A hint decides on the dtype of what has none of its own, lists and numbers of Python, if it can hold the values;
+    else it changes nothing. A dtype that is given wins, and tensors and variables keep theirs."""
+    float32, int64 = trial.tensor(np.asarray([1.5, 2.5], "float32")), trial.tensor(np.asarray([3, 4]))
+    variable = tf.Variable(float32)
+    given: list[tuple[Any, dict[str, Any], str, Any]] = [
+        ([1, 2], {"dtype_hint": "float16"}, "float16", [1, 2]),
+        ((1, 2), {"dtype_hint": tf.int64}, "int64", [1, 2]),
+        (3, {"dtype_hint": tf.uint8}, "uint8", 3),
+        (3, {"dtype_hint": tf.complex64}, "complex64", 3),
+        (2.5, {"dtype_hint": tf.float64}, "float64", 2.5),
+        (2.5, {"dtype_hint": tf.int32}, "float32", 2.5),
+        ([], {"dtype_hint": tf.int32}, "int32", []),
+        ([1, 2], {"dtype_hint": None}, "int32", [1, 2]),
+        ([1, 2], {"dtype": tf.float64, "dtype_hint": tf.float16}, "float64", [1, 2]),
+        ([1, 2], {"dtype": tf.float64, "dtype_hint": tf.string}, "float64", [1, 2]),
+        (float32, {"dtype_hint": tf.float64}, "float32", [1.5, 2.5]),
+        (float32, {"dtype_hint": tf.int32}, "float32", [1.5, 2.5]),
+        (int64, {"dtype_hint": tf.float32}, "int64", [3, 4]),
+        (variable, {"dtype_hint": tf.float64}, "float32", [1.5, 2.5]),
+    ]
+
+    def body(convert: Callable[..., Any]) -> Any:
+        def all_of_them() -> Any:
+            return [convert(value, **options) for value, options, _, _ in given]
+
+        return tf.function(all_of_them, autograph=False)() if traced else all_of_them()
+
+    for output, (_, _, dtype, expected) in zip(trial.call_inside(body), given):
+        trial.exact(output, np.asarray(expected, dtype), dtype)

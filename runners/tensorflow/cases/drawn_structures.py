@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any, Callable
 
 import numpy as np
@@ -61,3 +62,37 @@ def differentiated(trial: Trial, up_to: bool, count: int) -> None:
     third[0] += 5 * count
     for found, expected in zip(slopes, [*(weights * y), *(weights * x), *third[:-1]]):
         trial.close(found, expected, dtype="float64")
+
+
+def visited(trial: Trial) -> None:
+    """The function is called once for each leaf, in the order of flattening: that of lists and tuples, and sorted keys
+    of dictionaries, whatever the order in which the keys were added. The result has the keys in their own order."""
+    ordered = collections.OrderedDict([("z", 1), ("a", {"y": 2, "b": 3}), ("m", [4, 5])])
+    grouped: Any = collections.defaultdict(list, {"q": 6, "c": (7, {"x": 8, "d": 9})})
+    given: list[tuple[Any, list[int]]] = [
+        ({"b": 1, "a": 2, "c": 3}, [2, 1, 3]),
+        ({"c": [1, {"e": 2, "d": 3}], "a": (4, 5)}, [4, 5, 1, 3, 2]),
+        (ordered, [3, 2, 4, 5, 1]),
+        ([grouped, {3: 10, 1: 11, 2: 12}], [7, 9, 8, 6, 11, 12, 10]),
+        ([[], {}, (), 1], [1]),
+        (2, [2]),
+        ([None, 1, "text"], [None, 1, "text"]),  # type: ignore[list-item]
+    ]
+
+    def body(map_structure: Callable[..., Any]) -> Any:
+        found = []
+        for structure, _ in given:
+            seen: list[Any] = []
+            mapped = map_structure(lambda leaf, seen=seen: (seen.append(leaf), len(seen))[1], structure)
+            pairs: list[Any] = []
+            map_structure(lambda *leaves, pairs=pairs: pairs.append(leaves), structure, mapped)
+            found.append((seen, mapped, pairs))
+        return found
+
+    trial.repeatable = False
+    for (seen, mapped, pairs), (structure, expected) in zip(trial.call_inside(body), given):
+        trial.equal(seen, expected)
+        trial.equal(pairs, [(leaf, place + 1) for place, leaf in enumerate(expected)])
+        trial.check(type(mapped) is type(structure) or structure == 2, f"{structure} became {mapped}")
+        if isinstance(structure, dict):
+            trial.equal(list(mapped), list(structure))

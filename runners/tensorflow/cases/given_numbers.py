@@ -80,3 +80,36 @@ def shapes(trial: Trial, count: int) -> None:
     trial.equal(first[1].rank, None)
     trial.equal(later[0].as_list(), [5, *sizes[1:]])
     trial.equal([each.as_list() for each in later[1:]], [[None] * 3, [None, 2**33, None]])
+
+
+def filled(trial: Trial) -> None:
+    """The value may be a number of Python or NumPy, an array or list without axes, a text, a truth or a variable: it is
+    converted as tf.convert_to_tensor does, with all digits. An array may be changed afterwards."""
+    given: list[Any] = [
+        (2.5, "float32", 2.5),
+        (3, "int32", 3),
+        (True, "bool", True),
+        (np.float64(0.1), "float64", 0.1),
+        (np.float32(0.1), "float32", np.float32(0.1)),
+        (np.float16(0.1), "float16", np.float16(0.1)),
+        (np.int8(-7), "int8", -7),
+        (np.uint64(2**64 - 1), "uint64", np.uint64(2**64 - 1)),
+        (np.int64(2**53 + 1), "int64", 2**53 + 1),
+        (np.bool_(True), "bool", True),
+        (np.complex64(1.5 - 2j), "complex64", 1.5 - 2j),
+        (np.asarray(0.1), "float64", 0.1),
+        (np.asarray(-9, "int16"), "int16", -9),
+        (tf.Variable(trial.tensor(np.asarray(0.1))), "float64", 0.1),
+    ]
+    for value, dtype, expected in given:
+        trial.exact(trial.call([2, 3], value), np.full([2, 3], expected, dtype), dtype)
+        trial.exact(trial.call([], value), np.full([], expected, dtype), dtype)
+        trial.exact(trial.call(dims=(0, 2), value=value), np.zeros([0, 2], dtype), dtype)
+    array = np.asarray(1.5)
+    trial.repeatable = False
+    outputs = []
+    for changed in (1.5, 2.5, -3.5):
+        array[...] = changed
+        outputs.append(trial.call([4], array))
+    for output, changed in zip(outputs, (1.5, 2.5, -3.5)):
+        trial.exact(output, np.full([4], changed), "float64")

@@ -135,3 +135,29 @@ def keeps_settings(trial: Trial) -> None:
     with v1.Session(graph=graph) as session:
         for found, expected in zip(session.run([inside, outside]), ([7.0, 7.0], [3.0, -4.0])):
             close(trial, found, expected, "float32")
+
+
+def keeps_session(trial: Trial) -> None:
+    """Entering and leaving a graph changes nothing about the default session: it is that of the outside, or none, also
+    for a graph that the session does not run; a session that was entered inside is left inside."""
+
+    def body(as_default: AsDefault) -> Any:
+        one, two = tf.Graph(), tf.Graph()
+        found = []
+        with as_default(one):
+            found.append(v1.get_default_session())
+        session, other = v1.Session(graph=one), v1.Session(graph=two)
+        with session.as_default():
+            for graph in (one, two):
+                with as_default(graph):
+                    found.append(v1.get_default_session())
+                    with other.as_default():
+                        found.append(v1.get_default_session())
+                    found.append(v1.get_default_session())
+                found.append(v1.get_default_session())
+        return found, [None, *[session, other, session, session] * 2], v1.get_default_session()
+
+    found, expected, after = trial.call_inside(body)
+    for number, (one, wanted) in enumerate(zip(found, expected)):
+        trial.check(one is wanted, f"another default session at place {number}: {one}")
+    trial.check(after is None, f"a default session was left: {after}")

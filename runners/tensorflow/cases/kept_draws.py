@@ -47,7 +47,7 @@ def subjects(trial: Trial, subject: str) -> None:
     (without, *others), outputs = trial.call_inside(body)
     expected = topic.compute(*(each.astype("float64") for each in hosts))
     for output in outputs:
-        trial.close(output, expected, topic.rtol, topic.rtol, dtype="float32")
+        trial.close(output, expected, topic.rtol, topic.rtol, dtype=topic.dtype or "float32")
     for found in others:
         for value, same in zip(found, without):
             trial.equal(value, same)

@@ -61,10 +61,12 @@ def named_in_graph(trial: Trial) -> None:
             close(trial, value, expected, "float32")
 
 
-def survival_named_in_graph(trial: Trial) -> None:
+def survival_named_in_graph(
+    trial: Trial, kind: str = "Normal", method: str = "survival_function", expected: float = 0.5
+) -> None:
     """In a graph the operations of the method have the names of the distribution and of the call."""
     with building(trial) as graph:
-        made = v1.distributions.Normal(1.0, 2.0, name="errors")
+        made = getattr(v1.distributions, kind)(1.0, 2.0, name="errors")
 
     def body(survival_function: Callable[..., Any]) -> Any:
         with building(trial, graph):
@@ -72,11 +74,11 @@ def survival_named_in_graph(trial: Trial) -> None:
 
     trial.repeatable = False
     found = trial.call_inside(body)
-    for tensor, name in zip(found, ("errors/own/", "errors/survival_function/")):
+    for tensor, name in zip(found, ("errors/own/", f"errors/{method}/")):
         trial.check(tensor.op.name.startswith(name), f"the result is named {tensor.op.name}, expected {name}")
     with v1.Session(graph=graph) as session:
         for value in session.run(found):
-            close(trial, value, 0.5, "float32")
+            close(trial, value, expected, "float32")
 
 
 def gradients_of_statistics(trial: Trial, dtype: str) -> None:

@@ -30,6 +30,12 @@ def joined(trial: Trial) -> None:
         trial.close(found.row_splits, np.cumsum([0, *map(len, expected)]), dtype="int64")
         trial.close(found.values, np.concatenate(expected), dtype="float32")
     trial.close(trial.call((one.values, two.values), 0), np.concatenate([*rows, *others]), dtype="float32")
+    host = trial.random(2, 4, seed=3)
+    for given, expected in (([one, trial.tensor(host)], [*rows, *host]), ([trial.tensor(host), one], [*host, *rows])):
+        found = trial.call(given, 0)
+        trial.check(isinstance(found, tf.RaggedTensor), f"expected a ragged tensor, got {type(found).__name__}")
+        trial.close(found.row_splits, np.cumsum([0, *map(len, expected)]), dtype="int64")
+        trial.close(found.values, np.concatenate(expected), dtype="float32")
 
 
 def averaged(trial: Trial) -> None:

@@ -36,6 +36,33 @@ def gradient(
     trial.close(slope, softmax, dtype=dtype, **allowed)
 
 
+def gradient_of_equals(trial: Trial, shape: Sequence[int], axis: int | None, dtype: str) -> None:
+    """Equal elements, also several that are the largest, have equal parts of the gradient, and the smaller ones theirs.
+    The second gradient of the sum is that of the softmax."""
+    host = trial.random(*shape, dtype=dtype, seed=10, low=-1.5, high=2.4).round()
+    host[..., 1] = host[..., -1] = 2
+    wide = host.astype("float64")
+    whole = np.asarray(special.logsumexp(wide, axis=axis, keepdims=True))
+    softmax = np.exp(wide - whole)
+    weights = trial.random(*shape, dtype=dtype, seed=11)
+
+    def body(reduce_logsumexp: Callable[..., Any], x: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                total = tf.reduce_sum(reduce_logsumexp(x, axis))
+            slope = inner.gradient(total, x)
+            weighted = tf.reduce_sum(slope * weights)
+        return slope, outer.gradient(weighted, x)
+
+    slope, second = trial.call_inside(body, trial.tensor(host))
+    rounded = 1e-5 if dtype == "float32" else 1e-12
+    trial.close(slope, softmax, rounded, rounded, dtype=dtype)
+    weighted = (softmax * weights).sum(axis, keepdims=True)
+    trial.close(second, softmax * (weights - weighted), rounded, rounded, dtype=dtype)
+
+
 def unknown_shape(trial: Trial, axis: int) -> None:
     """One tf.function traced for any matrix reduces matrices of two sizes as SciPy does."""
     hosts = [trial.random(3, 40, seed=7), trial.random(25, 2, seed=8)]

@@ -44,6 +44,8 @@ def all_variables(trial: Trial) -> None:
         for found, expected, dtype in zip(session.run([frozen, count]), (host, -5), ("float32", "int32")):
             close(trial, found, expected, dtype)
         trial.check(not graph.finalized, "the graph cannot grow any more")
+        # A saver in the collection would save for others, such as hooks.
+        trial.equal(graph.get_collection(v1.GraphKeys.SAVERS), [])
     kept = folder + "/variables/variables"
     trial.equal(dict(tf.train.list_variables(kept)), {"frozen": [3], "count": []})
     trial.equal([tf.train.load_variable(kept, name) for name in ("frozen", "count")], [host, -5])

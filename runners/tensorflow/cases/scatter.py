@@ -51,6 +51,16 @@ def scatter_update(
     trial.equal(tensor, before)
 
 
+def scatter_grids(trial: Trial, shape: Sizes, depth: int, blocks: Sizes, dtype: str = "float32") -> None:
+    """Indices may have any number of axes: the updates have the same, and then those of a slice."""
+    places = _places(shape, depth, int(np.prod(blocks))).reshape(*blocks, depth)
+    tensor = trial.tensor(trial.random(*shape, dtype=dtype, seed=15), dtype=dtype)
+    updates = trial.tensor(trial.random(*blocks, *shape[depth:], dtype=dtype, seed=16), dtype=dtype)
+    before = seen(trial, tensor)
+    output = trial.call(tensor, trial.tensor(places, "int32"), updates)
+    trial.exact(output, scattered(before, places, seen(trial, updates)), dtype)
+
+
 def scatter_blocks(trial: Trial) -> None:
     """Indices with more axes take updates with these axes first."""
     places = _places([5, 4], 2, 6).reshape(2, 3, 2)

@@ -135,3 +135,9 @@ def survival_named(trial: Trial, kind: str) -> None:
     check_close(
         trial, trial.call(made, name="one", value=-2.0), _SURVIVAL[kind](np.asarray(-2.0), 0.25, 1.5), "float32"
     )
+    # The dtype is that of the distribution, whose parameters are the only tensors. Normal has no float16.
+    for dtype in ("float32", "float64") if kind == "Normal" else ("float16", "float64"):
+        made = _made(trial, kind, *(trial.tensor(np.asarray(each, dtype)) for each in (0.25, 1.5)))
+        for value in (-2.0, 3, [0.5, -4.0], (1, 2), np.asarray([0.75, 8.0], dtype)):
+            expected = _SURVIVAL[kind](np.asarray(value, "float64"), 0.25, 1.5)
+            check_close(trial, trial.call(made, value), expected, dtype)
