@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing import references
@@ -116,3 +117,18 @@ def slopes_of_conversions(trial: Trial) -> None:
     for (name, _, _), (gradient, tangent) in found.items():
         trial.exact(gradient, weights[0], name)
         trial.exact(tangent.astype("float32"), weights * [1.5, -2.0, 0.25], "float32")
+
+
+def weak_arrays(trial: Trial, options: Sequence[Any] = (), listed: bool = False) -> None:
+    """What only moves elements keeps the weak type of a weakly typed array, of floats and integers, in the values'
+    order and in a compiled function; an array that is not weakly typed stays so. ``options`` follow the array."""
+    for number, dtype in ((2.5, "float32"), (3, "int32")):
+        weak = jnp.broadcast_to(jnp.asarray(number), (3, 4))
+        strong = jnp.asarray(np.full((3, 4), number, dtype))
+        for array in (weak, strong):
+            given = [array, array] if listed else array
+            output = trial.call(given, *options)
+            compiled = trial.call_inside(lambda function, given: jax.jit(lambda x: function(x, *options))(given), given)
+            for each in (output, compiled):
+                trial.equal(bool(each.weak_type), bool(array.weak_type))
+                trial.exact(each, np.full(each.shape, number), dtype)
