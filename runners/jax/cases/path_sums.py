@@ -1,0 +1,94 @@
+"""jax.numpy.einsum_path for sums of many kinds: the path can be followed, and an optimal one costs least."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from runners.core.testing.trial import Trial
+from runners.jax.surroundings import watched
+
+_SIZES = {"a": 2, "b": 7, "c": 3, "d": 11, "e": 5, "f": 4}
+_SUMS = ("ab,bc->ac", "ab,bc,cd->ad", "ab,ab,ab->", "a,b,c->abc", "abc,cd,de,ef->abf", "ba,dbc,ce,ad->e", "abcd->db")
+_STRATEGIES = ("greedy", "optimal", "dp", "auto", "branch-all", True)
+
+
+def paths_of_sums(trial: Trial) -> None:
+    """Whatever the strategy, each step takes operands that are still there and one is left at the end. Done in this
+    order with NumPy, the sum is right. The costs are those of the steps, and no order costs less than the optimal one.
+    Operands are arrays of any type, of the device or of NumPy, of which only the shapes count."""
+    for subscripts in _SUMS:
+        terms, result = _parsed(subscripts)
+        hosts = [trial.random(*[_SIZES[letter] for letter in term], seed=n) for n, term in enumerate(terms)]
+        exact = np.einsum(subscripts, *[host.astype("float64") for host in hosts])
+        least = min(_cost(terms, result, path) for path in _pairwise(len(terms)))
+        for strategy in _STRATEGIES:
+            path, facts = trial.call(subscripts, *map(trial.tensor, hosts), optimize=strategy)
+            trial.equal(type(path), list)
+            trial.close(_followed(hosts, terms, result, path), exact, rtol=1e-9)
+            cost = _cost(terms, result, path)
+            trial.equal(int(facts.opt_cost), cost)
+            trial.equal(facts.eq, subscripts)
+            if strategy == "optimal" and len(terms) > 1:
+                trial.equal(cost, least)
+        with watched(trial):
+            of_hosts = trial.call(subscripts, *hosts, optimize="optimal")[0]
+        trial.equal(of_hosts, trial.call(subscripts, *map(trial.tensor, hosts), optimize="optimal")[0])
+        trial.check(all(host.flags.writeable for host in hosts), "an operand cannot be written to any more")
+        others = [trial.tensor(np.zeros(host.shape), "int8") for host in hosts]
+        trial.equal(trial.call(subscripts, *others, optimize="optimal")[0], of_hosts)
+        given = [tuple(step) for step in of_hosts]
+        trial.equal(trial.call(subscripts, *map(trial.tensor, hosts), optimize=given)[0], given)
+
+
+def _parsed(subscripts: str) -> tuple[list[str], str]:
+    terms, result = subscripts.split("->")
+    return terms.split(","), result
+
+
+def _pairwise(count: int) -> Iterator[Sequence[Any]]:
+    """Yield every order to take two of the operands at a time."""
+    if count <= 1:
+        yield [(0,)] if count else []
+        return
+    if count == 2:
+        yield [(0, 1)]
+        return
+    for pair in itertools.combinations(range(count), 2):
+        for rest in _pairwise(count - 1):
+            yield [pair, *rest]
+
+
+def _steps(terms: Sequence[str], result: str, path: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield for each step its operands' places and letters, and those of its output, which later ones need."""
+    left = list(terms)
+    for number, step in enumerate(path):
+        taken = [left.pop(place) for place in sorted(step, reverse=True)]
+        needed = set(result).union(*left)
+        letters = set().union(*taken)
+        made = result if number == len(path) - 1 else "".join(sorted(letters & needed))
+        left.append(made)
+        yield {"places": sorted(step, reverse=True), "taken": taken, "made": made, "letters": letters}
+
+
+def _cost(terms: Sequence[str], result: str, path: Sequence[Any]) -> int:
+    """Return the operations of all steps: for each combination of letters the products and, if any letter is summed, a
+    sum."""
+    total = 0
+    for step in _steps(terms, result, path):
+        each = max(1, len(step["taken"]) - 1) + bool(step["letters"] - set(step["made"]))
+        total += each * math.prod(_SIZES[letter] for letter in step["letters"])
+    return total
+
+
+def _followed(hosts: Sequence[Any], terms: Sequence[str], result: str, path: Sequence[Any]) -> Any:
+    """Return the sum, computed in the order of the path."""
+    arrays = [host.astype("float64") for host in hosts]
+    for step in _steps(terms, result, path):
+        operands = [arrays.pop(place) for place in step["places"]]
+        arrays.append(np.einsum(",".join(step["taken"]) + "->" + step["made"], *operands))
+    (found,) = arrays
+    return found
