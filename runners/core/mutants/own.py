@@ -54,15 +54,18 @@ class OwnMutant:
         return cast(Callable[..., Any], self._stand_in) if function is self._original else function
 
 
-def described(path: str, framework: str, functions: Sequence[str]) -> Sequence[Mapping[str, str]]:
-    """The FACTS of each mutant of a file, each of which was applied once. ``functions`` are those of the manifest.
+def described(path: str, framework: str, functions: Sequence[str], is_selection: bool) -> Sequence[Mapping[str, str]]:
+    """The FACTS of each mutant of a file, each of which was applied once. ``functions`` are those of the manifest; where
+    they are a selection of these, the mutants of others are left out.
 
     Raises BadInput for a file that cannot be imported or holds something else.
     """
-    mutants = _loaded(path)
-    for number, mutant in enumerate(mutants):
+    found = []
+    for number, mutant in enumerate(_loaded(path)):
         place = f"{path}: MUTANTS[{number}]"
         if mutant["function"] not in functions:
+            if is_selection:
+                continue
             raise BadInput(f"{place}: {mutant['function']} is no function of the manifest that this version has", _FIX)
         try:
             function = permitted.function(str(mutant["function"]), framework, private_names=True)
@@ -74,7 +77,10 @@ def described(path: str, framework: str, functions: Sequence[str]) -> Sequence[M
                     raise TypeError(f"it returned {type(stand_in).__name__}, and nothing that can be called")
         except Exception as error:
             raise BadInput(f"{place}: mutate failed: {type(error).__name__}: {error}", _FIX) from None
-    return [{key: str(mutant[key]) for key in FACTS} for mutant in mutants]
+        found.append({key: str(mutant[key]) for key in FACTS})
+    if not found:
+        raise BadInput(f"{path}: it has no mutant of the functions that are selected", _FIX)
+    return found
 
 
 def _stand_in(mutate: Mutate, function: Any) -> ContextManager[Any]:

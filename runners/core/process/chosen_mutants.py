@@ -32,7 +32,12 @@ def chosen(settings: Settings, tests: Sequence[PlannedTest], workers: Workers) -
     if settings.own_mutants is None:
         return _BuiltIn(settings.mutants)
     functions = sorted({planned.test.function for planned in tests if planned.removed is None})
-    request = {"do": "describe_mutants", "own_mutants": str(settings.own_mutants), "functions": functions}
+    request = {
+        "do": "describe_mutants",
+        "own_mutants": str(settings.own_mutants),
+        "functions": functions,
+        "is_selection": bool(settings.selection),
+    }
     worker = workers.current()
     reply = worker.ask(request, settings.timeout_s)
     # What the file did to the framework when it was imported and its mutants were applied ends with the worker.

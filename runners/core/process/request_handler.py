@@ -135,8 +135,9 @@ class RequestHandler:
         return permitted.function(request["function"], self._framework_name, private_names=True)
 
     def _describe_mutants(self, request: Message) -> Message:
+        path, functions = request["own_mutants"], request["functions"]
         try:
-            return {"mutants": own.described(request["own_mutants"], self._framework_name, request["functions"])}
+            return {"mutants": own.described(path, self._framework_name, functions, request["is_selection"])}
         except BadInput as error:
             return {"mistake": str(error), "remedy": error.remedy}
 

@@ -126,6 +126,15 @@ def test_a_mistake_in_the_file_is_said_and_nothing_is_tried(tmp_path: Path, chan
     assert "Traceback" not in done.stderr
 
 
+def test_a_selection_leaves_out_the_mutants_of_other_functions(tmp_path: Path) -> None:
+    source = MUTANTS.replace('lambda scale: lambda *args: scale(*args), "nothing"', "first_lost, 'value', 'fake.add'")
+    done = tried(tmp_path, GOOD, source=source, options=["--function", "fake.scale", "--json"])
+    assert [each["name"] for each in json.loads(done.stdout)["mutants"]] == ["first-lost", "forgets"]
+    none = tried(tmp_path, GOOD, source=MUTANTS.replace('"fake.scale"', '"fake.add"'), options=["--function", "fake.*"])
+    assert none.returncode == 2
+    assert "it has no mutant of the functions that are selected" in none.stderr
+
+
 @pytest.mark.parametrize("option", [["--fine"], ["--mutant", "scaled"], ["--time-budget", "3"], ["--survivors", "x"]])
 def test_options_of_the_built_in_mutants_do_not_fit(tmp_path: Path, option: list[str]) -> None:
     done = tried(tmp_path, GOOD, options=option)
