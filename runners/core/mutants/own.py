@@ -55,7 +55,7 @@ class OwnMutant:
 
 
 def described(path: str, framework: str, functions: Sequence[str], is_selection: bool) -> Sequence[Mapping[str, str]]:
-    """The FACTS of each mutant of a file, each of which was applied once. ``functions`` are those of the manifest; where
+    """The FACTS of each mutant of a file, each of which was applied once. ``functions`` are those of the manifest; if
     they are a selection of these, the mutants of others are left out.
 
     Raises BadInput for a file that cannot be imported or holds something else.
