@@ -71,3 +71,15 @@ def wants_gradient(trial: Trial, args: Any, expected: Any) -> None:
         (made * 3).sum().backward()
         trial.exact(made.detach(), np.array(expected), "float32")
         trial.exact(made.grad, np.full(made.shape, 3.0), "float32")
+
+
+def to_of_sparse(trial: Trial, target: str) -> None:
+    """A sparse tensor of another dtype is sparse, with the same places and the converted values."""
+    dense = trial.tensor(np.array([[0, 2, 0], [3, 0, -1]], "float32"))
+    for axes in (2, 1):
+        sparse = dense.to_sparse(axes)
+        moved = trial.call(sparse, trial.dtype(target))
+        trial.check(moved.layout == torch.sparse_coo, f"the layout is {moved.layout}")
+        trial.equal([moved.sparse_dim(), list(moved.shape)], [axes, [2, 3]])
+        trial.exact(moved.coalesce().indices(), trial.numpy(sparse.coalesce().indices()), "int64")
+        trial.exact(moved.coalesce().values(), trial.numpy(sparse.coalesce().values()), target)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
+import warnings
 from typing import Any, Callable, ContextManager, Iterator, Mapping, Sequence
 from unittest import mock
 
@@ -34,9 +36,10 @@ def kept(
     layers: Sequence[Any] = (),
     training: bool = True,
 ) -> None:
-    """With and without gradients, with another default dtype and while anomalies are detected, each call gives what its
-    own arguments give on the host. No later call changes an earlier output, and no call changes a flag, a random state,
-    or whether a tensor wants a gradient.
+    """With and without gradients, with another default dtype, with and without deterministic algorithms, in inference
+    mode and while anomalies are detected, each call gives what its own arguments give on the host in the same
+    surroundings. No later call changes an earlier output, and no call changes a flag, a random state, or whether a
+    tensor wants a gradient.
 
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
     ``layers``. One that is no module is made for each call.
@@ -63,7 +66,8 @@ def kept(
         floating = [leaf for leaf in tree.leaves([given, keywords]) if _is_floating(leaf)]
         for place, leaf in enumerate(floating):
             leaf.requires_grad_(mode == "gradients" and place == 0)
-        expected = _called(trial.function, like, method)(*host, **host_keywords)
+        with surrounding(), trial.on_host():
+            expected = _called(trial.function, like, method)(*host, **host_keywords)
         with surrounding():
             before = _flags(instance, given, keywords)
             if made is None:
@@ -71,8 +75,8 @@ def kept(
             else:
                 output = trial.call_method(instance, method, *given, **keywords)
             after = _flags(instance, given, keywords)
-        changed = [f"{one} became {other_one}" for one, other_one in zip(before, after) if one != other_one]
-        trial.check(len(before) == len(after) and not changed, f"a flag has changed: {'; '.join(changed)[:200]}")
+        _check_flags(trial, before, after)
+        trial.equal(_others(output), _others(expected))
         found, right = (_tensors(each) for each in (output, expected))
         trial.equal(len(found), len(right))
         for one, other_one in zip(found, right):
@@ -85,6 +89,48 @@ def kept(
             trial.check(same, "a later call changed an earlier output")
 
 
+def draws(
+    trial: Trial,
+    args: Sequence[Any],
+    options: Mapping[str, Any] = {},
+    made: Sequence[Any] | None = None,
+    generator: bool = False,
+) -> None:
+    """In each of the surroundings the same seed gives the same draws, and the random state that follows. A call changes
+    no flag and no other random state: with ``generator`` it has one of its own, and PyTorch's is not moved.
+
+    ``made``: the function is a class, whose instance is made of these arguments.
+    """
+    trial.repeatable, trial.writes = False, True
+    outputs = []
+    for surrounding in _SURROUNDINGS.values():
+        instance = None if made is None else trial.make(*made)
+        given, named = on_device(trial, args, options)
+        own = torch.Generator(device=trial.device).manual_seed(5) if generator else None
+        if own is not None:
+            named["generator"] = own
+        with surrounding():
+            torch.manual_seed(5 if own is None else 6)
+            before = _flags(instance, given, named)
+            if instance is None:
+                output = trial.call(*given, **named)
+            else:
+                output = trial.call_method(instance, "__call__", *given, **named)
+            after = _flags(instance, given, named)
+            if own is None:
+                before, after = ([each for each in flags if not _is_state(each)] for flags in (before, after))
+            _check_flags(trial, before, after)
+            state = (torch.get_rng_state() if own is None else own.get_state()).tolist()
+            following = trial.numpy(torch.rand(8, device=trial.device, generator=own, dtype=torch.float32))
+        outputs.append([trial.numpy(output.detach()).copy(), state, following])
+        trial.equal(outputs[-1], outputs[0])
+
+
+def _check_flags(trial: Trial, before: Sequence[Any], after: Sequence[Any]) -> None:
+    changed = [f"{one} became {other_one}" for one, other_one in zip(before, after) if one != other_one]
+    trial.check(len(before) == len(after) and not changed, f"a flag has changed: {'; '.join(changed)[:200]}")
+
+
 @contextlib.contextmanager
 def _float64() -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
@@ -95,12 +141,26 @@ def _float64() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
+@contextlib.contextmanager
+def _deterministic(wanted: bool) -> Iterator[None]:
+    """A warning, and no error, comes from what has no deterministic algorithm on the device."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(wanted, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
 _SURROUNDINGS: Mapping[str, Callable[[], ContextManager[Any]]] = {
     "no gradients": torch.no_grad,
     "gradients": torch.enable_grad,
     "default dtype": _float64,
     "no gradients again": torch.no_grad,
     "anomalies": torch.autograd.detect_anomaly,
+    "deterministic": functools.partial(_deterministic, True),
+    "not deterministic": functools.partial(_deterministic, False),
+    "inference": torch.inference_mode,
 }
 
 
@@ -124,8 +184,22 @@ def _tensors(output: Any) -> list[Any]:
     return [leaf for leaf in tree.leaves(output) if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided]
 
 
+def _others(output: Any) -> list[Any]:
+    """What is no tensor in an output: sizes, numbers, truths, and their types."""
+    others = [leaf for leaf in tree.leaves(output) if isinstance(leaf, (bool, int, float))]
+    return [[type(leaf).__name__, leaf] for leaf in others]
+
+
 def _is_floating(leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+
+
+class _State(list):
+    """The state of PyTorch's default generator, among other flags."""
+
+
+def _is_state(flag: Any) -> bool:
+    return isinstance(flag, _State)
 
 
 def _flags(instance: Any, given: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
@@ -137,8 +211,16 @@ def _flags(instance: Any, given: Sequence[Any], keywords: Mapping[str, Any]) -> 
         str(torch.get_default_dtype()),
         torch.is_anomaly_enabled(),
         torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.is_autocast_enabled(),
+        torch.get_float32_matmul_precision(),
+        torch.backends.cudnn.enabled,
+        torch.backends.cudnn.benchmark,
+        torch.backends.cudnn.deterministic,
         torch.get_num_threads(),
-        torch.get_rng_state().tolist(),
+        str(np.geterr()),
+        str(warnings.filters),
+        _State(torch.get_rng_state().tolist()),
         str(np.random.get_state()),
         random.getstate(),
     ]
