@@ -63,7 +63,8 @@ def zeros_require_grad(trial: Trial, dtype: str) -> None:
     made = trial.call((3, 4), dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
     trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     trial.close(made, np.zeros((3, 4)), dtype=dtype)
-    (made * trial.tensor(weights)).sum().backward()
+    product = (made * trial.tensor(weights).conj()).sum()
+    (product.real if product.is_complex() else product).backward()
     trial.close(made.grad, weights, dtype=dtype)
 
 

@@ -83,3 +83,13 @@ def to_of_sparse(trial: Trial, target: str) -> None:
         trial.equal([moved.sparse_dim(), list(moved.shape)], [axes, [2, 3]])
         trial.exact(moved.coalesce().indices(), trial.numpy(sparse.coalesce().indices()), "int64")
         trial.exact(moved.coalesce().values(), trial.numpy(sparse.coalesce().values()), target)
+
+
+def variable_of_sparse(trial: Trial) -> None:
+    """A variable of a sparse tensor is sparse, is another tensor, and wants a gradient if asked for."""
+    dense = trial.tensor(np.array([[0, 2, 0], [3, 0, -1]], "float32"))
+    for wants in (True, False):
+        sparse = dense.to_sparse()
+        made = trial.call(sparse, requires_grad=wants)
+        trial.equal([made.layout == torch.sparse_coo, made.requires_grad, sparse.requires_grad], [True, wants, False])
+        trial.exact(made.detach().to_dense(), trial.numpy(dense), "float32")

@@ -126,6 +126,30 @@ def draws(
         trial.equal(outputs[-1], outputs[0])
 
 
+def of_module(trial: Trial, kind: str, made: Sequence[Any], args: Sequence[Any] = ()) -> None:
+    """In each of the surroundings the method of a module of this ``kind`` changes no flag, no random state, no mode of
+    the module, and neither its options nor which parameters want gradients."""
+    trial.repeatable, trial.writes = False, True
+    for training in (True, False):
+        for surrounding in _SURROUNDINGS.values():
+            module = getattr(torch.nn, kind)(*made).to(trial.device).train(training)
+            for number, parameter in enumerate(module.parameters()):
+                parameter.requires_grad_(number != 1)
+                parameter.grad = torch.ones_like(parameter)
+            known = list(module.parameters())
+            given, _ = on_device(trial, args)
+            with surrounding():
+                before = [*_flags(None, [], {}), *_module_facts(module, known)]
+                trial.call(module, *given)
+                after = [*_flags(None, [], {}), *_module_facts(module, known)]
+            _check_flags(trial, before, after)
+
+
+def _module_facts(module: Any, parameters: Sequence[Any]) -> list[Any]:
+    options = [f"{key}={value}" for key, value in vars(module).items() if isinstance(value, (bool, int, float))]
+    return [*options, *([each.requires_grad, each.is_leaf, str(each.dtype)] for each in parameters)]
+
+
 def _check_flags(trial: Trial, before: Sequence[Any], after: Sequence[Any]) -> None:
     changed = [f"{one} became {other_one}" for one, other_one in zip(before, after) if one != other_one]
     trial.check(len(before) == len(after) and not changed, f"a flag has changed: {'; '.join(changed)[:200]}")
