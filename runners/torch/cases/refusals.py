@@ -69,9 +69,11 @@ def in_place(
 
 
 def cat_overlap(trial: Trial) -> None:
-    """An output that shares memory with an input raises an error."""
+    """An output that shares memory with an input, at the beginning, in the middle or all of it, raises an error."""
     whole = trial.tensor(trial.random(8, 4))
     trial.raises(["RuntimeError"], "single memory location", [whole[:3], whole[3:6]], out=whole[1:7])
+    trial.raises(["RuntimeError"], "single memory location", [whole[:3], whole[3:6]], out=whole[:6])
+    trial.raises(["RuntimeError"], "single memory location", [whole[6:], whole[:3]], out=whole[:5])
 
 
 def beyond_int64(trial: Trial) -> None:

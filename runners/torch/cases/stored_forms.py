@@ -93,3 +93,14 @@ def variable_of_sparse(trial: Trial) -> None:
         made = trial.call(sparse, requires_grad=wants)
         trial.equal([made.layout == torch.sparse_coo, made.requires_grad, sparse.requires_grad], [True, wants, False])
         trial.exact(made.detach().to_dense(), trial.numpy(dense), "float32")
+
+
+def same_size_after_resize(trial: Trial) -> None:
+    """The same two tensors have the same size or not as they are at the time of the call."""
+    one, other = (trial.tensor(trial.random(2, 3, seed=seed)) for seed in (1, 2))
+    trial.repeatable, trial.writes = False, True
+    for shape, expected in (((2, 3), True), ((3, 2), False), ((6,), False), ((2, 3), True), ((2, 3, 1), False)):
+        one.data = one.data.reshape(shape)
+        for tensors in ((one, other), (other, one)):
+            found = trial.call(*tensors)
+            trial.check(found is expected, f"of the shape {shape} the result is {found!r}, expected {expected}")

@@ -38,6 +38,8 @@ def kept(
     surroundings. No later call changes an earlier output, and no call changes a flag, a random state, or whether a
     tensor wants a gradient.
 
+    Tensors that are given keep their values.
+
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
     ``layers``. One that is no module is made for each call.
     """
@@ -65,6 +67,8 @@ def kept(
             leaf.requires_grad_(mode == "gradients" and place == 0)
         with surrounding(), trial.on_host():
             expected = _called(trial.function, like, method)(*host, **host_keywords)
+        leaves = [leaf for leaf in tree.leaves([given, keywords]) if isinstance(leaf, torch.Tensor)]
+        values = [trial.numpy(leaf.detach()).copy() for leaf in leaves if leaf.layout == torch.strided]
         with surrounding():
             before = flags_of(instance, given, keywords)
             if made is None:
@@ -73,6 +77,7 @@ def kept(
                 output = trial.call_method(instance, method, *given, **keywords)
             after = flags_of(instance, given, keywords)
         check_flags(trial, before, after)
+        trial.equal([trial.numpy(leaf.detach()) for leaf in leaves if leaf.layout == torch.strided], values)
         trial.equal(_others(output), _others(expected))
         found, right = (_tensors(each) for each in (output, expected))
         trial.equal(len(found), len(right))
