@@ -32,26 +32,28 @@ def kept(
     method: str = "__call__",
     layers: Sequence[Any] = (),
     training: bool = True,
+    inference: bool = False,
 ) -> None:
-    """With and without gradients, with another default dtype, with and without deterministic algorithms, in inference
-    mode and while anomalies are detected, each call gives what its own arguments give on the host in the same
+    """With and without gradients, with another default dtype, with and without deterministic algorithms
+    and while anomalies are detected, each call gives what its own arguments give on the host in the same
     surroundings. No later call changes an earlier output, and no call changes a flag, a random state, or whether a
     tensor wants a gradient.
 
-    Tensors that are given keep their values.
+    Tensors that are given keep their values. ``inference``: the same in inference mode alone.
 
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
     ``layers``. One that is no module is made for each call.
     """
     trial.repeatable = False
     seed, outputs = trial.seed, []
+    chosen = [each for each in SURROUNDINGS.items() if (each[0] == "inference") is inference]
     with trial.on_host():
         known = _made(trial, trial.function, made, named, layers)
     module = _made(trial, trial.make, made, named, layers)
     if isinstance(module, torch.nn.Module):
         filled(trial, module.to(trial.device).train(training), "float32")
         known.train(training).load_state_dict(module.state_dict())
-    for number, (mode, surrounding) in enumerate(SURROUNDINGS.items()):
+    for number, (mode, surrounding) in enumerate(chosen):
 
         def other(given: int, number: int = number) -> int:
             return seed(given + _SEEDS_OF_A_CALL * number)
