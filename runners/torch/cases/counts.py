@@ -24,3 +24,11 @@ def solved_columns(trial: Trial, columns: int) -> None:
     solution, copied = trial.call(right, trial.tensor(matrices))
     trial.close(solution, numbers / matrices, rtol=0, atol=0, dtype="float32")
     trial.exact(copied, matrices, "float32")
+
+
+def huge_sizes(trial: Trial) -> None:
+    """Lengths beyond 32 bits, of a tensor without elements, are those of the tensor."""
+    tensor = torch.empty((2**33, 0, 5), device=trial.device)
+    trial.writes = True  # NumPy has no array of this size, also without elements.
+    trial.equal(list(trial.call(tensor)), [2**33, 0, 5])
+    trial.equal([trial.call(tensor, axis) for axis in (0, 2, -3)], [2**33, 5, 2**33])

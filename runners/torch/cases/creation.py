@@ -63,8 +63,17 @@ def zeros_require_grad(trial: Trial, dtype: str) -> None:
     made = trial.call((3, 4), dtype=trial.dtype(dtype), device=trial.device, requires_grad=True)
     trial.check(made.is_leaf and made.requires_grad, "the tensor is not a leaf that requires a gradient")
     trial.close(made, np.zeros((3, 4)), dtype=dtype)
-    (made * trial.tensor(weights)).sum().backward()
+    product = (made * trial.tensor(weights).conj()).sum()
+    (product.real if product.is_complex() else product).backward()
     trial.close(made.grad, weights, dtype=dtype)
+
+
+def zeros_of_size(trial: Trial, shapes: Sequence[Sequence[int]]) -> None:
+    """The sizes can be those of another tensor, a tuple, a list or the keyword ``size``, in their order."""
+    for shape in shapes:
+        other = trial.tensor(np.ones(shape, "float32"))
+        for args, named in (((other.size(),), {}), ((tuple(shape),), {}), ((list(shape),), {}), ((), {"size": shape})):
+            trial.exact(trial.call(*args, **named, device=trial.device), np.zeros(shape), "float32")
 
 
 def zeros_sparse(trial: Trial, shape: Sequence[int], dtype: str) -> None:
@@ -198,15 +207,22 @@ def randperm_orders(trial: Trial, length: int, draws: int) -> None:
     first = trial.call(length, device=trial.device)
     check_permutation(trial, first, length, "int64")
     known = list(itertools.permutations(range(length)))
-    found = [trial.numpy(trial.make(length, device=trial.device)) for _ in range(draws)]
+    found = _permutations(trial, length, draws)
     check_categories([known.index(tuple(order.tolist())) for order in found], [1] * len(known))
+
+
+def _permutations(trial: Trial, length: int, draws: int) -> Sequence[Any]:
+    """Draws many permutations with the function under test, in one timed body."""
+    trial.repeatable = False
+    drawn = trial.call_inside(lambda function: [function(length, device=trial.device) for _ in range(draws)])
+    return [trial.numpy(each) for each in drawn]
 
 
 def randperm_parts(trial: Trial, length: int, draws: int) -> None:
     """Every number is equally likely at every place: as many numbers as expected stay where they are, in their tile of
     some width, and in what is left after the last full tile."""
     check_permutation(trial, trial.call(length, device=trial.device), length, "int64")
-    found = np.stack([trial.numpy(trial.make(length, device=trial.device)) for _ in range(draws)])
+    found = np.stack(_permutations(trial, length, draws))
     places = np.arange(length)
     _check_stays(found == places, draws, "stay at their place")
     for width in (2**power for power in range(1, length.bit_length())):
@@ -238,7 +254,8 @@ def randperm_generator(trial: Trial, length: int) -> None:
         generator.manual_seed(seed)
         order = trial.call(length, generator=generator, device=trial.device)
         check_permutation(trial, order, length, "int64")
-        following = trial.numpy(trial.make(length, generator=generator, device=trial.device))
+        trial.repeatable = False
+        following = trial.numpy(trial.call(length, generator=generator, device=trial.device))
         trial.check((following != trial.numpy(order)).any(), "the generator gives the same order again")
         return np.concatenate([trial.numpy(order), following])
 
@@ -253,6 +270,11 @@ def check_permutation(trial: Trial, made: Any, length: int, dtype: str) -> None:
     found = trial.numpy(made)
     trial.equal(np.sort(found), np.arange(length))
     trial.check(length < 20 or (np.diff(found) != 1).any(), "the numbers are in their natural order")
+    # 16 numbers in a row rise or fall in one of 10**13 cases, anywhere among a million in one of 10**7.
+    steps = np.sign(np.diff(found.astype("float64")))
+    for kind in (1, -1):
+        turns = np.flatnonzero(np.concatenate([[True], steps != kind, [True]]))
+        trial.check(int(np.diff(turns).max()) < 16, "16 numbers in a row are in order")
 
 
 def _check_unrelated(trial: Trial, one: Any, other: Any, name: str) -> None:

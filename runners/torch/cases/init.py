@@ -47,6 +47,38 @@ def xavier_uniform_parameter(trial: Trial, shape: Sequence[int], bound: float, d
     _check_even(trial, parameter, shape, bound, dtype)
 
 
+def xavier_uniform_leaf(trial: Trial, shape: Sequence[int], bound: float, named: bool) -> None:
+    """A leaf keeps its gradient, and whether it wants one. A result that was computed with its old values cannot be
+    differentiated anymore: the change is counted."""
+    for wants in (True, False):
+        tensor = trial.tensor(np.full(shape, 7.0), "float32")
+        leaf = torch.nn.Parameter(tensor, wants) if named else tensor.requires_grad_(wants)
+        gradient = trial.tensor(trial.random(*shape, seed=3))
+        leaf.grad = gradient
+        other = torch.ones_like(tensor).requires_grad_()
+        product = (leaf * other).sum()
+        trial.writes, version = True, leaf._version
+        trial.check(trial.call(leaf) is leaf, "the returned tensor is not the given one")
+        trial.equal([leaf.requires_grad, leaf.is_leaf, leaf.grad is gradient], [wants, True, True])
+        trial.exact(gradient, trial.random(*shape, seed=3), "float32")
+        trial.check(leaf._version > version, "the change was not counted")
+        try:
+            product.backward()
+        except RuntimeError as error:
+            trial.check("modified" in str(error), f"expected an error about a modified tensor, got: {error}")
+        else:
+            raise AssertionError("the gradient was computed with values that are gone")
+        _check_even(trial, leaf.detach(), shape, bound, "float32")
+
+
+def xavier_uniform_empty(trial: Trial, shapes: Sequence[Sequence[int]]) -> None:
+    """A tensor without elements is returned as it is."""
+    for shape in shapes:
+        tensor = trial.tensor(np.zeros(shape, "float32"))
+        trial.check(trial.call(tensor) is tensor, "the returned tensor is not the given one")
+        trial.equal(list(tensor.shape), list(shape))
+
+
 def xavier_uniform_view(trial: Trial, rows: int, columns: int, bound: float) -> None:
     """A view is filled according to its own size; elements outside of it keep their values."""
     whole = trial.tensor(np.full((rows, 2 * columns), 7.0), "float32")

@@ -7,6 +7,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import torch
 
+from runners.core.testing import references
 from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
@@ -63,3 +64,21 @@ def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return type(value)(_converted(each, convert) for each in value)
     return convert(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def of_default(trial: Trial, numpy: str, dtypes: Sequence[str], default: str = "float64") -> None:
+    """Integers and truths give numbers of the default dtype at the time of the call, which can change."""
+    before = torch.get_default_dtype()
+    trial.repeatable = False
+    for dtype in dtypes:
+        values = trial.random(3, 4, dtype=dtype, low=0, high=100)
+        tensor = trial.tensor(values, dtype)
+        expected = references.find("numpy", numpy)(values.astype("float64"))
+        trial.close(trial.call(tensor), expected, dtype="float32")
+        torch.set_default_dtype(trial.dtype(default))
+        try:
+            output = trial.call(tensor)
+        finally:
+            torch.set_default_dtype(before)
+        trial.close(output, expected, dtype=default)
+        trial.close(trial.call(tensor), expected, dtype="float32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
@@ -67,6 +68,23 @@ def reused(
         trial.exact(whole[:, 1], np.full(arrays[0].shape, 7), dtype)
 
 
+def resized(
+    trial: Trial, numpy: str, shapes: Sequence[Sequence[int]], over: Sequence[Sequence[int]], args: Sequence[Any] = ()
+) -> None:
+    """An out= of any size and number of axes is resized, and holds nothing of what was in it."""
+    arrays = [trial.random(*shape, seed=seed, low=1, high=9) for seed, shape in enumerate(shapes)]
+    expected = np.asarray(references.find("numpy", numpy)(*arrays, *args))
+    trial.repeatable = False
+    for shape in (*over, expected.shape):
+        out = trial.tensor(np.full(shape, 7.0, "float32"))
+        with warnings.catch_warnings():
+            # PyTorch warns that an output with elements was resized.
+            warnings.simplefilter("ignore")
+            returned = trial.call(*map(trial.tensor, arrays), *args, out=out)
+        trial.check(returned is out, "the returned tensor is not the one given as out=")
+        trial.exact(out, expected, "float32")
+
+
 def cat_into(trial: Trial, dtype: str, layout: str = "contiguous", result: str | None = None) -> None:
     """With out= the result is written into the given tensor, in its memory order and dtype, and it is returned."""
     arrays = [trial.random(2, length, dtype=dtype, seed=length) for length in (3, 1, 4)]
@@ -95,6 +113,18 @@ def range_into(trial: Trial, dtype: str) -> None:
     returned = trial.call(2, 14, 3, out=out)
     trial.check(returned is out, "the returned tensor is not the one given as out=")
     trial.close(out, [2, 5, 8, 11, 14], dtype=dtype)
+
+
+def randperm_resized(trial: Trial, length: int) -> None:
+    """An out= of any other size is resized, and holds a permutation."""
+    trial.repeatable = False
+    for size in (0, length - 1, length, length + 40):
+        out = trial.tensor(np.full(size, 7), "int64")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            returned = trial.call(length, out=out)
+        trial.check(returned is out, "the returned tensor is not the one given as out=")
+        check_permutation(trial, out, length, "int64")
 
 
 def randperm_into(trial: Trial, length: int, dtype: str) -> None:

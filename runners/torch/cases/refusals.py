@@ -9,7 +9,7 @@ import torch
 
 from runners.core.public import names
 from runners.core.testing import tree
-from runners.core.testing.inputs import Builder
+from runners.core.testing.inputs import Builder, on_device
 from runners.core.testing.trial import Trial
 
 
@@ -69,9 +69,11 @@ def in_place(
 
 
 def cat_overlap(trial: Trial) -> None:
-    """An output that shares memory with an input raises an error."""
+    """An output that shares memory with an input, at the beginning, in the middle or all of it, raises an error."""
     whole = trial.tensor(trial.random(8, 4))
     trial.raises(["RuntimeError"], "single memory location", [whole[:3], whole[3:6]], out=whole[1:7])
+    trial.raises(["RuntimeError"], "single memory location", [whole[:3], whole[3:6]], out=whole[:6])
+    trial.raises(["RuntimeError"], "single memory location", [whole[6:], whole[:3]], out=whole[:5])
 
 
 def beyond_int64(trial: Trial) -> None:
@@ -197,3 +199,24 @@ def arrays(trial: Trial, shapes: Sequence[Sequence[int]], places: Sequence[int],
     for place in places:
         given = [one if number == place else trial.tensor(one) for number, one in enumerate(values)]
         trial.raises(["TypeError"], message, *given)
+
+
+def out_and_gradients(trial: Trial, args: Sequence[Any], shape: Sequence[int], input: bool) -> None:
+    """With out=, an output that wants a gradient, and if asked for an ``input`` that wants one, raises an error."""
+    for place in ("output", *(["input"] if input else [])):
+        given, _ = on_device(trial, args)
+        out = trial.tensor(trial.random(*shape, seed=9))
+        (out if place == "output" else next(iter(tree.leaves(given)))).requires_grad_()
+        before = trial.numpy(out.detach()).copy()
+        trial.raises(["RuntimeError"], "automatic differentiation", *given, out=out)
+        trial.exact(out.detach(), before)
+
+
+def shared_out(trial: Trial, dtype: str, in_place: bool) -> None:
+    """An output whose elements share memory, and one that overlaps a part of the input, raise an error."""
+    whole = trial.tensor(trial.random(9, dtype=dtype, seed=1, low=1, high=9), dtype)
+    before = trial.numpy(whole).copy()
+    trial.raises(["RuntimeError"], "single memory location", whole[:5], out=whole[6:7].expand(5))
+    if in_place:
+        trial.raises(["RuntimeError"], "single memory location", whole[:5], out=whole[1:6])
+    trial.exact(whole, before)

@@ -81,3 +81,36 @@ def unsqueezed(trial: Trial, shape: Sequence[int], axis: int) -> None:
     trial.check(output.is_sparse, "the output is not sparse")
     trial.equal(output._nnz(), np.count_nonzero(values))
     trial.exact(output.to_dense(), np.expand_dims(values, axis), "float32")
+
+
+def to_of_sparse(trial: Trial, target: str) -> None:
+    """A sparse tensor of another dtype is sparse, with the same places and the converted values."""
+    dense = trial.tensor(np.array([[0, 2, 0], [3, 0, -1]], "float32"))
+    for axes in (2, 1):
+        sparse = dense.to_sparse(axes)
+        moved = trial.call(sparse, trial.dtype(target))
+        trial.check(moved.layout == torch.sparse_coo, f"the layout is {moved.layout}")
+        trial.equal([moved.sparse_dim(), list(moved.shape)], [axes, [2, 3]])
+        trial.exact(moved.coalesce().indices(), trial.numpy(sparse.coalesce().indices()), "int64")
+        trial.exact(moved.coalesce().values(), trial.numpy(sparse.coalesce().values()), target)
+
+
+def variable_of_sparse(trial: Trial) -> None:
+    """A variable of a sparse tensor is sparse, is another tensor, and wants a gradient if asked for."""
+    dense = trial.tensor(np.array([[0, 2, 0], [3, 0, -1]], "float32"))
+    for wants in (True, False):
+        sparse = dense.to_sparse()
+        made = trial.call(sparse, requires_grad=wants)
+        trial.equal([made.layout == torch.sparse_coo, made.requires_grad, sparse.requires_grad], [True, wants, False])
+        trial.exact(made.detach().to_dense(), trial.numpy(dense), "float32")
+
+
+def same_size_after_resize(trial: Trial) -> None:
+    """The same two tensors have the same size or not as they are at the time of the call."""
+    one, other = (trial.tensor(trial.random(2, 3, seed=seed)) for seed in (1, 2))
+    trial.repeatable, trial.writes = False, True
+    for shape, expected in (((2, 3), True), ((3, 2), False), ((6,), False), ((2, 3), True), ((2, 3, 1), False)):
+        one.data = one.data.reshape(shape)
+        for tensors in ((one, other), (other, one)):
+            found = trial.call(*tensors)
+            trial.check(found is expected, f"of the shape {shape} the result is {found!r}, expected {expected}")

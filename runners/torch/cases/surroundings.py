@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
-from typing import Any, Callable, ContextManager, Iterator, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 from unittest import mock
 
 import numpy as np
@@ -14,6 +12,7 @@ from runners.core.testing import tree
 from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import filled
+from runners.torch.surroundings import SURROUNDINGS, check_flags, flags_of
 
 _SEEDS_OF_A_CALL = 100
 _ALLOWED: Mapping[str, Any] = {
@@ -33,23 +32,28 @@ def kept(
     method: str = "__call__",
     layers: Sequence[Any] = (),
     training: bool = True,
+    inference: bool = False,
 ) -> None:
-    """With and without gradients, with another default dtype and while anomalies are detected, each call gives what its
-    own arguments give on the host. No later call changes an earlier output, and no call changes a flag, a random state,
-    or whether a tensor wants a gradient.
+    """With and without gradients, with another default dtype, with and without deterministic algorithms
+    and while anomalies are detected, each call gives what its own arguments give on the host in the same
+    surroundings. No later call changes an earlier output, and no call changes a flag, a random state, or whether a
+    tensor wants a gradient.
+
+    Tensors that are given keep their values. ``inference``: the same in inference mode alone.
 
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones, behind
     ``layers``. One that is no module is made for each call.
     """
     trial.repeatable = False
     seed, outputs = trial.seed, []
+    chosen = [each for each in SURROUNDINGS.items() if (each[0] == "inference") is inference]
     with trial.on_host():
         known = _made(trial, trial.function, made, named, layers)
     module = _made(trial, trial.make, made, named, layers)
     if isinstance(module, torch.nn.Module):
         filled(trial, module.to(trial.device).train(training), "float32")
         known.train(training).load_state_dict(module.state_dict())
-    for number, (mode, surrounding) in enumerate(_SURROUNDINGS.items()):
+    for number, (mode, surrounding) in enumerate(chosen):
 
         def other(given: int, number: int = number) -> int:
             return seed(given + _SEEDS_OF_A_CALL * number)
@@ -63,16 +67,20 @@ def kept(
         floating = [leaf for leaf in tree.leaves([given, keywords]) if _is_floating(leaf)]
         for place, leaf in enumerate(floating):
             leaf.requires_grad_(mode == "gradients" and place == 0)
-        expected = _called(trial.function, like, method)(*host, **host_keywords)
+        with surrounding(), trial.on_host():
+            expected = _called(trial.function, like, method)(*host, **host_keywords)
+        leaves = [leaf for leaf in tree.leaves([given, keywords]) if isinstance(leaf, torch.Tensor)]
+        values = [trial.numpy(leaf.detach()).copy() for leaf in leaves if leaf.layout == torch.strided]
         with surrounding():
-            before = _flags(instance, given, keywords)
+            before = flags_of(instance, given, keywords)
             if made is None:
                 output = trial.call(*given, **keywords)
             else:
                 output = trial.call_method(instance, method, *given, **keywords)
-            after = _flags(instance, given, keywords)
-        changed = [f"{one} became {other_one}" for one, other_one in zip(before, after) if one != other_one]
-        trial.check(len(before) == len(after) and not changed, f"a flag has changed: {'; '.join(changed)[:200]}")
+            after = flags_of(instance, given, keywords)
+        check_flags(trial, before, after)
+        trial.equal([trial.numpy(leaf.detach()) for leaf in leaves if leaf.layout == torch.strided], values)
+        trial.equal(_others(output), _others(expected))
         found, right = (_tensors(each) for each in (output, expected))
         trial.equal(len(found), len(right))
         for one, other_one in zip(found, right):
@@ -83,25 +91,6 @@ def kept(
         for one, value in zip(found, values):
             same = np.array_equal(trial.numpy(one.detach()), value, equal_nan=value.dtype.kind in "fc")
             trial.check(same, "a later call changed an earlier output")
-
-
-@contextlib.contextmanager
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-_SURROUNDINGS: Mapping[str, Callable[[], ContextManager[Any]]] = {
-    "no gradients": torch.no_grad,
-    "gradients": torch.enable_grad,
-    "default dtype": _float64,
-    "no gradients again": torch.no_grad,
-    "anomalies": torch.autograd.detect_anomaly,
-}
 
 
 def _made(trial: Trial, make: Any, made: Sequence[Any] | None, named: Mapping[str, Any], layers: Sequence[Any]) -> Any:
@@ -124,25 +113,11 @@ def _tensors(output: Any) -> list[Any]:
     return [leaf for leaf in tree.leaves(output) if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided]
 
 
+def _others(output: Any) -> list[Any]:
+    """What is no tensor in an output: sizes, numbers, truths, and their types."""
+    others = [leaf for leaf in tree.leaves(output) if isinstance(leaf, (bool, int, float))]
+    return [[type(leaf).__name__, leaf] for leaf in others]
+
+
 def _is_floating(leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
-
-
-def _flags(instance: Any, given: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-    """The flags of PyTorch, the random states of the host, and those of tensors and modules."""
-    tensors = [leaf for leaf in tree.leaves([given, keywords]) if isinstance(leaf, torch.Tensor)]
-    flags = [
-        torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(),
-        str(torch.get_default_dtype()),
-        torch.is_anomaly_enabled(),
-        torch.are_deterministic_algorithms_enabled(),
-        torch.get_num_threads(),
-        torch.get_rng_state().tolist(),
-        str(np.random.get_state()),
-        random.getstate(),
-    ]
-    if isinstance(instance, torch.nn.Module):
-        tensors += [*instance.parameters(), *instance.buffers()]
-        flags += [each.training for each in instance.modules()]
-    return [*flags, *([each.requires_grad, each.is_leaf, each.grad is None, str(each.dtype)] for each in tensors)]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from portbench.errors import BadInput
 from portbench.util.repository import find_checkout
-from portbench.util.strict_json import quoted
+from portbench.util.strict_json import quoted, shown
 from portbench.util.text import did_you_mean, shortened
 
 INPUT_DTYPES = (
@@ -144,7 +144,7 @@ def _functions(path: Path, leading: int) -> Mapping[str, Signature]:
     found: dict[str, Signature] = {}
     if not path.is_file():
         return found
-    for node in ast.parse(path.read_text("utf-8")).body:
+    for node in _parsed(path).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             found[node.name] = Signature() if node.decorator_list else _signature(node.args, leading)
         elif isinstance(node, ast.Assign):
@@ -152,6 +152,13 @@ def _functions(path: Path, leading: int) -> Mapping[str, Signature]:
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             found.update((name, Signature()) for name in names if name.islower() and not name.startswith("_"))
     return found
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text("utf-8"))
+    except SyntaxError as error:
+        raise BadInput(f"{shown(path)}: line {error.lineno}: {error.msg}", "Fix the Python code of the cases.") from None
 
 
 def _signature(arguments: ast.arguments, leading: int) -> Signature:
