@@ -158,7 +158,7 @@ def _parsed(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text("utf-8"))
     except SyntaxError as error:
-        raise BadInput(f"{shown(path)}: line {error.lineno}: {error.msg}", "Fix the Python code of the cases.") from None
+        raise BadInput(f"{shown(path)}: line {error.lineno}: {error.msg}", "Fix the code of the cases.") from None
 
 
 def _signature(arguments: ast.arguments, leading: int) -> Signature:
