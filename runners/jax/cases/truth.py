@@ -67,9 +67,14 @@ def variance_without_freedom(trial: Trial) -> None:
     trial.close(trial.call(x, axis=1, ddof=2), 3 * host.astype("float64").var(axis=1), dtype="float32")
 
 
+def all_of_imaginary(trial: Trial) -> None:
+    """A complex number whose real part is zero is true if its imaginary part is not."""
+    trial.exact(trial.call(trial.tensor(np.array([2j, -0.5j], "complex64"))), np.array(True), "bool")
+
+
 def all_of_complex(trial: Trial) -> None:
     """A complex number is true if its real part is not zero, also a tiny one or NaN, whatever the other part is; zeros
-    of both signs are false. (JAX leaves out the imaginary part where the real one is zero, NumPy does not.)"""
+    of both signs are false."""
     reals, imaginaries = [1.0, 1e-30, -0.5, np.nan, np.inf], [1.0, -1e-30, np.nan, -np.inf, 0.0, -0.0]
     numbers = [complex(real, imaginary) for real in reals for imaginary in imaginaries]
     numbers += [complex(real, imaginary) for real in (0.0, -0.0) for imaginary in (0.0, -0.0)]
