@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from portbench.formats.consistency import check_consistency
 from portbench.formats.manifest_names import reference_mistake
 from runners.core.testing import properties, references
+from tests.unit.host.clones import make_clone
 
 TENSOR = {"tensor": {"shape": [2], "dtype": "float32"}}
 
@@ -119,3 +122,18 @@ def test_every_property_of_the_runner_is_accepted() -> None:
 def test_a_property_without_a_required_parameter_is_a_mistake() -> None:
     found = mistakes({"expect": {"property": "distribution"}})
     assert found == {"expect.params": 'property distribution: the parameter "name" is missing'}
+
+
+def test_a_mistake_in_the_python_code_of_cases_is_said(tmp_path: Path) -> None:
+    clone = make_clone(tmp_path)
+    cases = clone.root / "runners" / "fake" / "cases"
+    cases.mkdir(parents=True)
+    (cases / "mine.py").write_text("def half(trial):\n    pass\n\ndef broken(:\n")
+    test = {"id": "a", "case": "fake.mine:half"}
+    head = {"schema": "portbench/manifest", "schema_version": 3, "name": "m", "framework": "fake"}
+    (clone.root / "m.json").write_text(json.dumps({**head, "functions": [{"function": "fake.scale", "tests": [test]}]}))
+    done = clone.portbench("validate", "m.json")
+    assert done.returncode == 2
+    assert "mine.py: line 4: invalid syntax" in done.stdout + done.stderr
+    assert "Fix the code of the cases." in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
