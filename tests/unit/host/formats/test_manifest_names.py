@@ -127,7 +127,8 @@ def test_a_property_without_a_required_parameter_is_a_mistake() -> None:
 def test_a_mistake_in_the_python_code_of_cases_is_said(tmp_path: Path) -> None:
     clone = make_clone(tmp_path)
     cases = clone.root / "runners" / "fake" / "cases"
-    cases.mkdir(parents=True)
+    for folder in (cases, clone.root / "runners" / "core" / "testing"):
+        folder.mkdir(parents=True)
     (cases / "mine.py").write_text("def half(trial):\n    pass\n\ndef broken(:\n")
     test = {"id": "a", "case": "fake.mine:half"}
     head = {"schema": "portbench/manifest", "schema_version": 3, "name": "m", "framework": "fake"}
