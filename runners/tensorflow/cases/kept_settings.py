@@ -6,9 +6,7 @@ import copy
 import gc
 import os
 import random
-import sys
 import warnings
-from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -16,6 +14,7 @@ import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.subjects import SUBJECTS
+from runners.tensorflow.process_settings import process_settings
 from runners.tensorflow.uses import USES
 
 v1 = tf.compat.v1
@@ -31,39 +30,26 @@ def _counts(graph: tf.Graph, collects: Sequence[str]) -> dict[str, int]:
 def _settings(collects: Sequence[str] = ()) -> dict[str, Any]:
     graph = v1.get_default_graph()
     step = tf.summary.experimental.get_step()
+    # The cases draw by themselves.
+    shared = {name: value for name, value in process_settings().items() if not name.startswith("draws")}
     return {
-        "eager execution": tf.executing_eagerly(),
-        "functions run eagerly": tf.config.functions_run_eagerly(),
-        "soft placement": tf.config.get_soft_device_placement(),
+        **shared,
         "logged placement": tf.debugging.get_log_device_placement(),
-        "synchronous execution": tf.config.experimental.get_synchronous_execution(),
-        "TensorFloat-32": tf.config.experimental.tensor_float_32_execution_enabled(),
-        "optimizer options": tf.config.optimizer.get_experimental_options(),
-        "jit": tf.config.optimizer.get_jit(),
         "resource variables": v1.resource_variables_enabled(),
         "control flow": v1.control_flow_v2_enabled(),
         "tensor equality": getattr(tf.Tensor, "_USE_EQUALITY", None),
         "traceback filtering": tf.debugging.is_traceback_filtering_enabled(),
-        "default graph": id(graph),
-        "operations of the default graph": len(graph.get_operations()),
         "collections of the default graph": _counts(graph, collects),
         "seed of the default graph": graph.seed,
-        "default session": v1.get_default_session(),
         "name scope": tf.get_current_name_scope(),
-        "variable scope": v1.get_variable_scope().name,
         "strategy": tf.distribute.has_strategy(),
         "device": tf.constant(0.0).device,
         "summary step": None if step is None else int(step),
         "recorded summaries": bool(tf.summary.should_record_summaries()),
-        "log level": (tf.get_logger().level, v1.logging.get_verbosity()),
-        "NumPy's errors": np.geterr(),
-        "NumPy's printing": repr(np.get_printoptions()),
+        "level of the logger": tf.get_logger().level,
         "warnings": list(map(repr, warnings.filters)),
         "environment": dict(os.environ),
-        "folder": Path.cwd(),
-        "recursion limit": sys.getrecursionlimit(),
         "garbage collection": gc.isenabled(),
-        "standard streams": (id(sys.stdout), id(sys.stderr)),
     }
 
 
