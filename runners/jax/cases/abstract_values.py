@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
 from runners.jax.cases.partial_evaluation import wrapped
+from runners.jax.settings import setting
 
 # jax.core.get_aval
 
@@ -26,6 +29,77 @@ def aval_of_each(trial: Trial) -> None:
         trial.equal((aval.shape, bool(aval.weak_type)), (getattr(value, "shape", ()), type(value) in (int, float)))
         if hasattr(aval, "val"):
             trial.equal(aval.val, value)
+
+
+def aval_of_zeros_and_keys(trial: Trial) -> None:
+    """A typed key has its own shape and dtype, not those of its words. In versions where abstract values hold the
+    value (0.4), that of -0.0 is -0.0."""
+    for zero in (-0.0, np.float32(-0.0), np.array([0.0, -0.0], "float32"), trial.tensor(np.float32(-0.0))):
+        aval = trial.call(zero)
+        if hasattr(aval, "val"):
+            trial.equal(np.signbit(aval.val).tolist(), np.signbit(zero).tolist())
+    if hasattr(jax.random, "key"):
+        key = jax.random.key(3)
+        keys = jax.random.split(key, 3)
+    else:
+        with setting("jax_enable_custom_prng", True):
+            key = jax.random.PRNGKey(3)
+            keys = jax.random.split(key, 3)
+    for given, shape in ((key, ()), (keys, (3,)), (keys[1], ())):
+        aval = trial.call(given)
+        trial.equal((aval.shape, aval.dtype == given.dtype, "key" in str(aval.dtype)), (shape, True, True))
+
+
+def aval_of_own_class(trial: Trial) -> None:
+    """An object with the method __jax_array__ has the abstract value of the array that this gives, or in newer versions
+    an error that says so: get_aval takes it where jax.jit does."""
+    host = trial.random(2, 3)
+    array = trial.tensor(host)
+
+    class Wrapped:
+        def __jax_array__(self) -> Any:
+            return array
+
+    try:
+        jax.jit(jnp.sin)(Wrapped())
+    except (TypeError, ValueError):
+        trial.raises(["TypeError", "ValueError"], "__jax_array__", Wrapped())
+        return
+    aval = trial.call(Wrapped())
+    trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), ((2, 3), "float32", False))
+    if hasattr(aval, "val"):
+        trial.exact(aval.val, host)
+
+
+def aval_in_derivatives(trial: Trial) -> None:
+    """Under jax.grad and jax.jvp, also within another one, an array and a number have their own shape, dtype and weak
+    type. Where abstract values hold the value (0.4), it is known there, but not in jax.jit."""
+    host = trial.random(3)
+
+    def body(get_aval: Callable[..., Any], x: Any) -> list[Any]:
+        found: list[Any] = []
+
+        def loss(x: Any) -> Any:
+            found.append(get_aval(x))
+            return jnp.sum(x * x)
+
+        for given in (x, 3.5):
+            found.append(get_aval(given))
+            jax.grad(loss)(given)
+            jax.jvp(loss, (given,), (given,))
+            jax.grad(lambda x: jnp.sum(jax.grad(loss)(x)))(given)
+            jax.jit(loss)(given)
+        return found
+
+    found = trial.call_inside(body, trial.tensor(host))
+    trial.equal(len(found), 10)
+    for avals, value, weak in ((found[:5], host, False), (found[5:], 3.5, True)):
+        for aval in avals:
+            trial.equal((aval.shape, str(aval.dtype)), (np.shape(value), "float32"))
+            trial.equal(bool(aval.weak_type), weak)
+        outside, *differentiated, compiled = (hasattr(aval, "val") for aval in avals)
+        trial.equal(differentiated, [outside] * 3)
+        trial.equal(compiled, False)
 
 
 # PartialVal

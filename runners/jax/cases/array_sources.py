@@ -50,3 +50,20 @@ def refuses(trial: Trial) -> None:
     for source in ({1, 2}, {"a": 1}, ["1", "2"], objects, np.array(["2020-01-01"], "datetime64[D]")):
         trial.raises(["TypeError"], "", source)
     trial.exact(trial.call(objects.astype("float32")), [1, 2], "float32")
+
+
+def changed_lists(trial: Trial) -> None:
+    """A list that was changed, also one within a tuple, is read as it is now; earlier arrays keep their values."""
+    trial.repeatable = False  # each call is one of a row
+    flat, rows = [1.5, 2.5, -3.0], ([1.0, 2.0], [3.0, 4.0])
+    for options in ({}, {"dtype": trial.dtype("float16")}, {"ndmin": 3}, {"copy": False}):
+        dtype, least = "float16" if "dtype" in options else "float32", options.get("ndmin", 0)
+        made = []
+        for number in (5, -6.5, 7):
+            flat[1], rows[1][0] = number, number
+            for source in (flat, rows):
+                made.append((trial.call(source, **options), np.array(source, dtype, ndmin=least)))
+        for output, wanted in made:
+            trial.exact(output, wanted, dtype)
+    flat.append(8.0)
+    trial.exact(trial.call(flat), np.array(flat, "float32"), "float32")

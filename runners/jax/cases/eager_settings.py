@@ -74,6 +74,39 @@ def functions_of_jax(trial: Trial) -> None:
     trial.close(output, np.where(host > 0, host, np.clip(widened(host), -0.25, 0)), dtype="float32")
 
 
+def random_numbers(trial: Trial) -> None:
+    """The same keys give the same random numbers inside as outside, whatever they are drawn from; and so they do after
+    it."""
+
+    def draws() -> list[Any]:
+        key = jax.random.PRNGKey(7)
+        one, two = jax.random.split(key)
+        return [
+            jax.random.split(key, 3),
+            jax.random.fold_in(one, 5),
+            jax.random.uniform(key, (4,)),
+            jax.random.uniform(one, (3, 5), minval=-2, maxval=3),
+            jax.random.normal(two, (33,)),
+            jax.random.randint(one, (7,), 0, 1000),
+            jax.random.bernoulli(two, 0.5, (50,)),
+            jax.random.permutation(key, 20),
+            jax.vmap(lambda key: jax.random.uniform(key, (2,)))(jax.random.split(two, 3)),
+        ]
+
+    def body(disable_jit: Callable[..., Any]) -> list[Any]:
+        found = [draws()]
+        for disable in (True, False):
+            with disable_jit(disable):
+                found.append(draws())
+            found.append(draws())
+        return found
+
+    before, *later = trial.call_inside(body)
+    for drawn in later:
+        for output, wanted in zip(drawn, before):
+            trial.close(output, np.asarray(wanted), dtype=str(wanted.dtype))
+
+
 def _settings() -> tuple[str, int, bool]:
     return jnp.ones(1).dtype.name, jax.random.PRNGKey(0).size, jax.config.jax_debug_nans
 

@@ -56,6 +56,59 @@ def remade(trial: Trial) -> None:
             _same(trial, output, tree)
 
 
+def changed_containers(trial: Trial) -> None:
+    """A list or dict that was changed since an earlier call is read as it is now, also one within another container and
+    one with more leaves; earlier outputs stay."""
+    trial.repeatable = False  # each call is one of a row
+    named = trial.function.__name__
+    earlier: list[Any] = []
+
+    def called(tree: Any, expected: Any) -> None:
+        if named == "tree_map":
+            earlier.append((trial.call(lambda leaf: leaf, tree), expected))
+            earlier.append((trial.call(lambda *each: each[1], tree, tree), expected))
+            return
+        leaves, structure = jax.tree_util.tree_flatten(tree)
+        earlier.append((trial.call(structure, leaves), expected))
+        leaves[:] = [-1] * len(leaves)
+        earlier.append((trial.call(structure, leaves), jax.tree_util.tree_map(lambda leaf: -1, expected)))
+
+    row, table, inner = [1, 2], {"a": 1, "b": 2}, [2, 3]
+    for number in (10, 20, 30):
+        row[0] = number
+        called(row, list(row))
+    row.append(4)
+    called(row, list(row))
+    for number in (10, 20, 30):
+        table["b"] = number
+        called(table, dict(table))
+    table["c"] = 5
+    called(table, dict(table))
+    held = ({"k": inner},)
+    for number in (10, 20, 30):
+        inner[1] = number
+        called(held, ({"k": list(inner)},))
+    for output, expected in earlier:
+        _same(trial, output, expected)
+
+
+def equal_numbers(trial: Trial) -> None:
+    """Numbers that are equal but of other types or signs each stay what they are: 0.0 and -0.0, 1, True and 1.0."""
+    trial.repeatable = False  # each call is one of a row
+    numbers = [0.0, -0.0, 0, False, 1, True, 1.0, 1 + 0j, complex(0.0, -0.0), np.float32(-0.0), 0.0, np.int8(1), True]
+    for given in (numbers, numbers[::-1]):
+        tree = {"a": given[:5], "b": (tuple(given[5:]), None)}
+        if trial.function.__name__ == "tree_map":
+            outputs = [trial.call(lambda leaf: leaf, tree), trial.call(lambda one, two: two, tree, tree)]
+        else:
+            structure = jax.tree_util.tree_structure(tree)
+            outputs = [trial.call(structure, leaves) for leaves in (given, tuple(given), iter(given))]
+        for output in outputs:
+            found = [*output["a"], *output["b"][0]]
+            trial.equal([type(one) for one in found], [type(one) for one in given])
+            trial.equal(list(map(repr, found)), list(map(repr, given)))
+
+
 def mapped_to_containers(trial: Trial) -> None:
     """tree_map: what the function returns takes the leaf's place, whatever it is: None, a container, an array. Leaves
     of the other trees arrive by position, also whole subtrees below a leaf of the first. ``is_leaf`` sees every

@@ -40,6 +40,33 @@ def mapped_results(trial: Trial) -> None:
     trial.equal(seen, [1, 2])
 
 
+def mapped_gradients(trial: Trial) -> None:
+    """Gradients, also second ones and in a compiled function, flow to the leaves of every tree."""
+    hosts = [[trial.random(3, seed=3 * tree + leaf) for leaf in range(2)] for tree in range(3)]
+    trees = [{"x": trial.tensor(one), "y": [(trial.tensor(two), None)]} for one, two in hosts]
+
+    def body(tree_map: Callable[..., Any], *trees: Any) -> Any:
+        def loss(*trees: Any) -> Any:
+            mapped = tree_map(lambda a, b, c: a * b + b * c * c, *trees)
+            return jnp.sum(mapped["x"]) + jnp.sum(mapped["y"][0][0])
+
+        def slope(*trees: Any) -> Any:
+            return sum(map(jnp.sum, jax.tree_util.tree_leaves(jax.grad(loss, argnums=2)(*trees))))
+
+        each = (0, 1, 2)
+        return [
+            (jax.grad(loss, each)(*trees), jax.grad(slope, each)(*trees)),
+            (jax.jit(jax.grad(loss, each))(*trees), jax.jit(jax.grad(slope, each))(*trees)),
+        ]
+
+    for first, second in trial.call_inside(body, *trees):
+        for leaf in range(2):
+            a, b, c = (widened(host[leaf]) for host in hosts)
+            for found, wanted in ((first, (b, a + c * c, 2 * b * c)), (second, (0 * a, 2 * c, 2 * b))):
+                for tree, values in zip(found, wanted):
+                    trial.close(tree["y"][0][0] if leaf else tree["x"], values, dtype="float32")
+
+
 def mapped_containers(trial: Trial) -> None:
     """The data of a registered class that is not a leaf must be equal in all trees; arguments that a Partial has bound
     are leaves."""
