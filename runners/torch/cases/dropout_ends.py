@@ -37,6 +37,37 @@ def small_calls(trial: Trial, sizes: Sequence[int], calls: int = 200) -> None:
             trial.check(abs(share - 0.5) <= allowed, f"{share:.0%} of the {what}, expected 50 %")
 
 
+def special_values(trial: Trial, dtype: str, made: bool = False) -> None:
+    """NaN, infinities and -0 pass unchanged with p=0 and in evaluation. In training half of them are kept as they are;
+    one that is dropped is 0, or the NaN of a product with 0.
+
+    ``made``: the function is a layer that drops channels, not elements.
+    """
+    torch.manual_seed(11)
+    trial.writes, trial.repeatable = True, False
+    shape = (50, 60, 1, 2, 1) if made else (50, 60)
+    for number in (np.nan, np.inf, -np.inf, -0.0):
+        for p, training, inplace in ((0.0, True, False), (0.0, True, True), (0.5, False, False), (0.5, True, False)):
+            x = trial.tensor(np.full(shape, number), dtype)
+            if made:
+                output = trial.call_method(trial.make(p, inplace).train(training), "__call__", x)
+            else:
+                output = trial.call(x, p, training, inplace)
+            if not (p and training):
+                trial.exact(output, np.full(shape, number), dtype)
+                continue
+            trial.equal(trial.dtype_name(output), dtype)
+            found = widened(trial.numpy(output))
+            kept = np.isnan(found) if np.isnan(number) else found == number
+            other = found[~(kept | np.isnan(found) | (found == 0))]
+            trial.check(other.size == 0, f"{number} becomes {other[:3]}, expected {number}, 0 or NaN")
+            # More than 5.5 standard deviations occur once in 25 million times. A dropped number can be NaN or 0, too.
+            share, allowed = float(kept.mean()), 5.5 * 0.5 / 3000**0.5
+            trial.check(share >= 0.5 - allowed, f"{share:.0%} of the numbers {number} are kept, expected 50 %")
+            if np.isinf(number):
+                trial.check(share <= 0.5 + allowed, f"{share:.0%} of the numbers {number} are kept, expected 50 %")
+
+
 def described(trial: Trial, made: Sequence[Sequence[Any]], expected: Sequence[str]) -> None:
     """The description of a layer has its options. It has no state, and its options can be read and changed."""
     x = trial.tensor(trial.random(2, 3, 2, 2, 2))

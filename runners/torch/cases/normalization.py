@@ -40,7 +40,8 @@ def batch_norm(
     shifted. Training updates the running moments; evaluation does not.
 
     ``affine`` can name one of weight and bias. ``statistics_dtype`` is that of all tensors but the input. ``signed``:
-    running means, weights and biases have both signs, and the first weight is zero.
+    running means, weights and biases have both signs, and the first weight is zero. ``special`` is a word of
+    with_special, or constant: two channels have one value each.
     """
     host, tensors = _channels(trial, shape[1], statistics_dtype or dtype, affine, tracked, signed)
     x = trial.tensor(_values(trial, shape, dtype, special), dtype, layout)
@@ -193,6 +194,9 @@ def group_norm_new(trial: Trial, groups: int, channels: int, dtype: str) -> None
 
 def _values(trial: Trial, shape: Sequence[int], dtype: str, special: str | None) -> Any:
     values = 2 * trial.random(*shape, dtype=dtype, seed=1) + 1
+    if special == "constant":
+        values[:, :2] = 3.25
+        return values
     return with_special(values, dtype, special) if special else values
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
@@ -48,6 +49,55 @@ def edited_like_a_list(trial: Trial) -> None:
     trial.exact(trial.call_method(trial.make(), "__call__", x), trial.numpy(x), "float32")
 
 
+def edited_between_calls(trial: Trial) -> None:
+    """Each call runs the modules that the chain has at that time, also in evaluation: those that were replaced,
+    deleted, appended or named after earlier calls, their new numbers, modes and hooks."""
+    x = trial.random(3, 4)
+    trial.repeatable = False
+
+    def check(net: Any, factor: float) -> None:
+        for _ in range(2):
+            trial.close(trial.call_method(net, "__call__", trial.tensor(x)), factor * x, dtype="float32")
+
+    for training in (True, False):
+        net = trial.make(_Times(2), trial.make(_Times(3)), _Times(5)).to(trial.device).train(training)
+        check(net, 30)
+        net[0] = _Times(-7).to(trial.device)
+        check(net, -105)
+        net[1][0] = _Times(11).to(trial.device)
+        check(net, -385)
+        del net[-1]
+        check(net, -77)
+        net.append(_Times(0.5).to(trial.device))
+        check(net, -38.5)
+        net.add_module("0", _Times(4).to(trial.device))
+        check(net, 22)
+        net.add_module("further", _Times(3).to(trial.device))
+        check(net, 66)
+        del net[1:3]
+        check(net, 12)
+        setattr(net, "0", _Times(6).to(trial.device))
+        check(net, 18)
+        with torch.no_grad():
+            net[0].factor.fill_(-1)
+        check(net, -3)
+        net[1].factor = torch.nn.Parameter(trial.tensor(np.array(9, "float32")))
+        check(net, -9)
+        net.load_state_dict({name: torch.tensor(4.0) for name in net.state_dict()})
+        check(net, 16)
+        hook = net[0].register_forward_hook(lambda module, given, output: output * 10)
+        check(net, 160)
+        hook.remove()
+        check(net, 16)
+        del net[:]
+        check(net, 1)
+    net = trial.make(torch.nn.Dropout(1.0), torch.nn.Identity())
+    for mode in (True, False, True):
+        check(net.train(mode), 1 - mode)
+        net[0].train(not mode)
+        check(net, mode)
+
+
 def modes_and_text(trial: Trial) -> None:
     """train() and eval() reach every module, also one whose mode differs from that of the chain. The description shows
     each module under its name, and the state has each parameter and buffer under it."""
@@ -70,6 +120,15 @@ def modes_and_text(trial: Trial) -> None:
     for _ in range(2):
         trial.call_method(net, "__call__", x)
     trial.equal(int(net.state_dict()["1.0.num_batches_tracked"]), 2)
+
+
+class _Times(torch.nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.factor
 
 
 def _modules() -> list[Any]:

@@ -51,6 +51,22 @@ def tensor_warns(trial: Trial) -> None:
         trial.equal(len(found), count)
 
 
+def tensor_truncates(trial: Trial, dtype: str) -> None:
+    """Arrays and tensors of fractions lose them in an integer dtype, towards zero, in any layout."""
+    values = np.array([[-1.5, 2.5, -0.875], [0.75, -100.25, 99.75], [-0.0, -2.0, -7.0625], [-1.0, 3.0, 0.5]])
+    if dtype == "uint8":
+        values = abs(values)
+    for source in ("float16", "float32", "float64"):
+        array = values.astype(source)
+        for data in (array, array.T, array[1::2, ::2], array[1:2, 1].reshape(()), array[:0]):
+            output = trial.call(data, dtype=trial.dtype(dtype), device=trial.device)
+            trial.exact(output, np.trunc(data.astype("float64")), dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            output = trial.call(trial.tensor(array, source), dtype=trial.dtype(dtype), device=trial.device)
+        trial.exact(output, np.trunc(values), dtype)
+
+
 def tensor_refuses_reversed(trial: Trial) -> None:
     """An array with a negative stride raises an error that says so; its copy does not."""
     values = trial.random(3, 4, dtype="float64")
