@@ -115,3 +115,29 @@ def _gamma_calls(alphas: Any, wide: Any) -> tuple[list[Call], list[Call]]:
         lambda f: f([2, 2], wide, wide, tf.float64, seed=-7, name="drawn"),
     ]
     return of_stream, of_seed
+
+
+def general_seeds(trial: Trial, name: str) -> None:
+    """Each general seed, also 0, a negative or a large one, gives draws of the distribution, and others than each other
+    seed; the same seed gives the same again, in eager code and a tf.function."""
+    seeds = [0, 1, -1, 7, 123456789, -77]
+    once: Call = (lambda f: f([400], 4.0)) if name == "gamma" else (lambda f: f([400]))
+    mean, deviation = (4, 2) if name == "gamma" else (0, 1)
+
+    def body(function: Call) -> Any:
+        found = []
+        for seed in seeds + seeds:
+            tf.random.set_seed(seed)
+            found += [once(function), tf.function(lambda: once(function))()]
+        return found
+
+    trial.repeatable = False
+    drawn = trial.numpy(trial.call_inside(body))
+    count = 2 * len(seeds)
+    for number, one in enumerate(drawn[:count]):
+        trial.equal(drawn[count + number], one)
+        # Six standard errors of the mean of 400.
+        trial.check(abs(one.mean() - mean) < 0.3 * deviation, f"the mean is {one.mean()}, expected {mean}")
+        trial.check(0.6 < one.std() / deviation < 1.4, f"the standard deviation is {one.std()}, expected {deviation}")
+        for two in drawn[number + 2 : count : 2]:
+            trial.check((one != two).mean() > 0.9, "other seeds gave the same draws")

@@ -79,3 +79,27 @@ def beside_infinities(trial: Trial, dtype: str) -> None:
     with np.errstate(all="ignore"):
         trial.close(output, special.logsumexp(np.asarray(rows), axis=1), dtype=dtype)
     trial.close(tf.gather(slopes, [0, 1, 2, 4]), expected, dtype=dtype)
+
+
+def large_orders(trial: Trial, dtype: str) -> None:
+    """The gradients of igammac where a is large and x close to it, for each argument: they are those of a normal
+    distribution up to the order of 1 / sqrt(a)."""
+    a = np.asarray([1e3, 5e3, 1e4, 1.2e4])[:, None].astype(dtype)
+    z = np.asarray([-2.0, -0.75, 0.0, 1.0, 2.0])
+    hosts = [np.broadcast_to(a, (4, 5)).astype(dtype), (a + z * np.sqrt(a)).astype(dtype)]
+
+    def body(igammac: Callable[..., Any], *inputs: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            output = igammac(*inputs)
+        return tape.gradient(output, inputs)
+
+    to_a, to_x = trial.call_inside(body, *map(trial.tensor, hosts))
+    orders, x = (host.astype("float64") for host in hosts)
+    slope = stats.norm.pdf((x - orders) / np.sqrt(orders)) / np.sqrt(orders)
+    # Skewness changes the density by up to 3 / sqrt(a); the logarithms have an error of about a times the precision.
+    scaled, allowed = np.sqrt(orders), {"float32": 0.15, "float64": 0.05}[dtype]
+    for found, expected in ((to_a, slope), (to_x, -slope)):
+        error = abs(trial.numpy(found) - expected) * scaled
+        # Not finite is not below it.
+        trial.check((error < allowed).all(), f"the scaled gradients are off by {error.max()}, allowed {allowed}")

@@ -96,3 +96,28 @@ def axes_in_order(trial: Trial, dtype: str) -> None:
             trial.equal((trial.dtype_name(output), output.shape.as_list()), (dtype, [*shape, *means.shape]))
             relative = trial.numpy(output).astype("float64") / means
             trial.check((relative > 1 / 3).all() and (relative < 3).all(), f"draws by their means are {relative}")
+
+
+def equal_shapes(trial: Trial, dtype: str, seed: int | None) -> None:
+    """Distributions of one call have draws of their own though their shapes are all equal and no rate is given; in
+    eager code, a tf.function and a TensorFlow 1 graph. The mean and the variance are the shape."""
+    kind, alphas = trial.dtype(dtype), np.full([7, 3], 4.0, dtype)
+
+    def body(gamma: Callable[..., Any]) -> Any:
+        tf.random.set_seed(29)
+        given = [alphas, trial.tensor(alphas), alphas.tolist()]
+        found = [gamma([40, 2], alpha, dtype=kind, seed=seed) for alpha in given]
+        found += tf.function(lambda: [gamma([40, 2], alpha, dtype=kind, seed=seed) for alpha in (alphas, given[1])])()
+        with tf.Graph().as_default() as graph, tf.device(trial.device):
+            tf.random.set_seed(29)
+            draw = gamma([40, 2], alphas, dtype=kind, seed=seed)
+        with tf.compat.v1.Session(graph=graph) as session:
+            return [*trial.numpy(found), session.run(draw)]
+
+    trial.repeatable = False
+    for draws in trial.call_inside(body):
+        trial.equal((list(draws.shape), draws.dtype.name), ([40, 2, 7, 3], dtype))
+        wide = draws.astype("float64")
+        trial.check(np.unique(wide).size > 0.99 * wide.size, "draws are repeated")
+        allowed = ERRORS * 2 / np.sqrt(wide.size)
+        trial.check(abs(wide.mean() - 4) < allowed, f"the mean is {wide.mean()}, expected 4 up to {allowed:.3g}")

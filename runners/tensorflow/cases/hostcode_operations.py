@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any, Callable
 
 import numpy as np
@@ -49,3 +50,31 @@ def in_graph(trial: Trial) -> None:
     trial.equal(same, host)
     for each in found:
         trial.equal(np.asarray(each), host + np.float32(1))
+
+
+def moves_generators(trial: Trial) -> None:
+    """What Python draws in one call, from NumPy's or Python's general generator, is not drawn again in the next,
+    in a tf.function neither: the generators go on as if they were used outside."""
+
+    def on_host() -> Any:
+        return np.asarray([np.random.uniform(), random.random(), np.random.normal()])
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        traced = tf.function(lambda: numpy_function(on_host, [], tf.float64))
+        np.random.seed(31)
+        random.seed(31)
+        return [each() for each in (lambda: numpy_function(on_host, [], tf.float64), traced) for _ in range(3)]
+
+    states = np.random.get_state(), random.getstate()
+    trial.repeatable = False
+    try:
+        found = trial.call_inside(body)
+        after = on_host()
+        np.random.seed(31)
+        random.seed(31)
+        expected = [on_host() for _ in range(7)]
+    finally:
+        np.random.set_state(states[0])
+        random.setstate(states[1])
+    for each, wanted in zip([*found, after], expected):
+        trial.equal(np.asarray(each).tolist(), wanted.tolist())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
-from runners.tensorflow.graph_mode import building, close
+from runners.tensorflow.graph_mode import building, call_building, close
 
 v1 = tf.compat.v1
 
@@ -49,3 +50,23 @@ def eagerly(trial: Trial) -> None:
     variable.assign(2.5)
     trial.equal(trial.call(), None)
     trial.close(variable, 2.5, dtype="float32")
+
+
+def extremes(trial: Trial, dtype: str, references: bool) -> None:
+    """Negative initial values, and the least and greatest that the dtype holds, are kept as they are; each time."""
+    info = np.finfo(dtype) if dtype.startswith("float") else np.iinfo(dtype)
+    host = np.asarray([info.min, info.max, 0, 1, info.min + 1, info.max - 1], dtype)
+    if info.min < 0:
+        host = np.concatenate([host, np.asarray([-1, -2, -100], dtype)])
+    with building(trial) as graph:
+        many = v1.get_variable("many", initializer=tf.constant(host), use_resource=not references)
+        ones = [
+            v1.get_variable(f"v{n}", initializer=tf.constant(value), use_resource=True) for n, value in enumerate(host)
+        ]
+    start = call_building(trial, graph)
+    with v1.Session(graph=graph) as session:
+        for _ in range(2):
+            session.run(start)
+            found, singles = session.run([many.value(), ones])
+            trial.equal((found.dtype.name, found.tolist()), (dtype, host.tolist()))
+            trial.equal([each.item() for each in singles], host.tolist())

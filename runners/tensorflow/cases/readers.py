@@ -184,3 +184,34 @@ def side_by_side(trial: Trial) -> None:
         trial.equal(session.run(works[0].next)[1], b"a1")
         _counts(trial, session, works[0], 3)
         _counts(trial, session, works[1], 1)
+
+
+def several_operations(trial: Trial, kind: str) -> None:
+    """Each call makes an operation of its own for its reader and its state, also the next one for the same reader. It
+    runs after what it is made to depend on."""
+    graph = tf.Graph()
+    with building(trial, graph):
+        with tf.device(None):
+            readers = [getattr(v1, kind)(name=name) for name in ("one", "two", "three")]
+        before = [tf.no_op(name=f"before{number}") for number in range(2)]
+        with tf.device(None):
+            last = tf.constant("d")
+
+    def body(restore_state: Any) -> Any:
+        with building(trial, graph):
+            made = [restore_state(readers[number], state) for number, state in order]
+            with tf.control_dependencies(before):
+                dependent = [restore_state(reader, last) for reader in readers]
+            return made, dependent
+
+    order = [(0, "a"), (1, "b"), (0, "c"), (2, "a"), (1, "b"), (0, "a")]
+    trial.repeatable = False
+    made, dependent = trial.call_inside(body)
+    trial.equal(len({operation.name for operation in (*made, *dependent)}), len(order) + len(readers))
+    for operation, (number, state) in zip(made, order):
+        _operation(trial, operation, graph, readers[number], None)
+        trial.equal(tf.get_static_value(operation.inputs[1]), state.encode())
+        trial.equal(list(operation.control_inputs), [])
+    for operation, reader in zip(dependent, readers):
+        _operation(trial, operation, graph, reader, last)
+        trial.equal(sorted(each.name for each in operation.control_inputs), [each.name for each in before])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -84,3 +84,18 @@ def refuses_to_wait(trial: Trial) -> None:
     options = v1.RunOptions(timeout_in_ms=20)
     trial.raises(["DeadlineExceededError"], "timed out", session, nothing, options=options)
     close(trial, session.run(number), 3.0, "float32")
+
+
+def refuses_shapes(trial: Trial, dtype: str, given: Sequence[int]) -> None:
+    """An array of another shape is not fed, though it has as many elements; neither to a placeholder nor to another
+    tensor. The session runs on."""
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype), [2, 3])
+        y = x + x
+        z = y + x
+    session = v1.Session(graph=graph)
+    fit, unfit = np.ones([2, 3], dtype), np.ones(given, dtype)
+    trial.repeatable = False
+    for feeds in ({x: unfit}, {x: unfit.tolist()}, {x: fit, y: unfit}):
+        trial.raises(["InvalidArgumentError", "ValueError"], "shape", session, z, feeds)
+    close(trial, session.run(z, {x: fit}), fit * 3, dtype)

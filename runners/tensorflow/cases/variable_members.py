@@ -168,3 +168,22 @@ def counts_up(trial: Trial, dtype: str) -> None:
         made.assign_sub(5)
         trial.exact(made.count_up_to(limit=3), -2, dtype)
         trial.exact(made, -1, dtype)
+
+
+def wide_rows(trial: Trial, name: str) -> None:
+    """A row far beyond the last one, or far before the first, is an error or has no effect; no row at all changes,
+    in particular none that remains if the number is cut to 32 bits."""
+    host = trial.random(4, 2, seed=1, low=1, high=2)
+    values = trial.tensor(np.full([1, 2], 3.0, "float32"))
+    trial.repeatable = False
+    for row in (2**32 + 1, 2**32, 2**33 + 3, -(2**32) + 1, -(2**32) + 3):
+        variable = trial.call(trial.tensor(host))
+        rows = trial.tensor(np.asarray([row], "int64"))
+        try:
+            if name == "scatter_nd_update":
+                variable.scatter_nd_update(rows[:, None], values)
+            else:
+                getattr(variable, name)(tf.IndexedSlices(values, rows))
+        except tf.errors.InvalidArgumentError as error:
+            trial.check("indices" in str(error), f"another error: {error}")
+        trial.exact(variable, host, "float32")
