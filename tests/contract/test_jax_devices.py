@@ -30,12 +30,17 @@ READS_BACK = {
     "jax.numpy.compress",
     "jax.numpy.delete",
     "jax.disable_jit",
+    # A test of Jacobians reads them back.
+    "jax.lax.select",
     # A test of effects calls a function of the host.
     "jax.named_call",
     # Arrays that the traced function captures are among its outputs, some of them on the host.
     "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
     # Arrays of NumPy are among what is handed over as it is.
     "jax._src.interpreters.partial_eval.PartialVal",
+    "jax.lax.stop_gradient",
+    "jax.numpy.reshape",
+    "jax.tree_util.Partial",
     "jax.tree_util.tree_map",
     "jax.tree_util.tree_unflatten",
 }
