@@ -165,7 +165,7 @@ def test_functions_that_fall_back_to_the_host_are_recorded(study: dict[str, Any]
         if result["placement"]["verdict"] in ("mixed", "host"):
             operations.setdefault(result["function"], set()).update(result["placement"]["host_operations"])
     assert all(name in operations.get(function, set()) for function, name in FALLS_BACK.items())
-    assert not operations.keys() & {"torch.argsort", "torch.cat", "torch.sum", "torch.nn.Linear", "torch.nn.Conv2d"}
+    assert not operations.keys() & {"torch.argsort", "torch.cat", "torch.sum"}
     # The counters of the timed calls show the same: torch_xla draws without replacement only on the host.
     for result in study["results"]:
         if result["function"] == "torch.multinomial" and result["outcome"] == "passed":
