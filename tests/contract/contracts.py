@@ -68,9 +68,10 @@ def study_of(run_manifest: Any, framework: str, few: bool = False) -> dict[str, 
     return document
 
 
-def current_of(run_manifest: Any, framework: str) -> dict[str, Any]:
-    """The study in the current version."""
-    document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][1], "study", runs=1, protocol="cold")
+def current_of(run_manifest: Any, framework: str, **selection: str) -> dict[str, Any]:
+    """The study in the current version, or a selection of it."""
+    options = {"runs": 1, "protocol": "cold", **selection}
+    document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][1], "study", **options)
     return document
 
 
