@@ -257,7 +257,7 @@ def _check_mutants(options: argparse.Namespace) -> None:
         return
     given = f"--mutant {options.mutant[0]}" if options.mutant else f"--own-mutants {options.own_mutants}"
     if options.mutant and options.own_mutants:
-        raise BadInput(f"{given}: expected no --own-mutants beside it")
+        raise BadInput(f"{given}: expected --mutant or --own-mutants, found both")
     if options.runs != 1 or options.protocol != "cold" or options.resume:
         raise BadInput(f"{given}: expected --runs 1 --protocol cold, and no --resume")
     if options.device in PREDICTED:

@@ -23,7 +23,7 @@ def watched(trial: Trial) -> Iterator[None]:
     NumPy's handling of errors, the environment and Python's own settings are as they were."""
     before = _state()
     printed = io.StringIO()
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         filters = list(warnings.filters)
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
@@ -33,7 +33,7 @@ def watched(trial: Trial) -> Iterator[None]:
     trial.equal({name: value for name, value in after.items() if value != before.get(name)}, {})
     trial.equal(sorted(after), sorted(before))
     trial.equal(printed.getvalue(), "")
-    trial.equal([str(warning.message) for warning in told if _is_about_the_call(warning)], [])
+    trial.equal([str(warning.message) for warning in caught if _is_about_the_call(warning)], [])
 
 
 def _is_about_the_call(warning: Any) -> bool:

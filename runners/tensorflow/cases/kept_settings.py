@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import os
-import random
 import warnings
 from typing import Any, Callable, Sequence
 
-import numpy as np
 import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.subjects import SUBJECTS
 from runners.tensorflow.process_settings import process_settings
+from runners.tensorflow.seeded_draws import SeededDraws, check_same
 from runners.tensorflow.uses import USES
 
 v1 = tf.compat.v1
@@ -85,33 +85,17 @@ def subjects(trial: Trial, subject: str, varied: bool = True) -> None:
 def uses(trial: Trial, use: str) -> None:
     """A call leaves all settings of TensorFlow, NumPy and Python as they were, and the lists, dictionaries and arrays
     that it gets. After a seed was set, draws are the same with and without calls in between."""
-    with trial.on_host():
-        generator, host = tf.random.get_global_generator(), trial.device
-    made = USES[use]()
-
-    def draws() -> list[Any]:
-        # On the host: XLA draws by no seed.
-        with tf.device(host):
-            drawn = tf.random.uniform([2]).numpy()
-        return [drawn, np.random.random(2), random.random()]
+    seeded, made = SeededDraws(trial), USES[use]()
 
     def body(function: Callable[..., Any]) -> Any:
-        given, found, outputs, settings = copy.deepcopy(made.given), [], [], []
-        for calls in (0, 1, 2):
-            # The host's context sets TensorFlow's seed itself.
-            with trial.on_host():
-                generator.reset_from_seed(trial.seed(6))
-            tf.random.set_seed(trial.seed(5))
-            np.random.seed(trial.seed(7))
-            random.seed(trial.seed(8))
-            first = draws()
+        given, outputs, settings = copy.deepcopy(made.given), [], []
+
+        def call(times: int) -> None:
             settings.append(_settings(made.collects))
-            for _ in range(calls):
-                outputs.append(made.call(function, given))
+            outputs.extend(made.call(function, given) for _ in range(times))
             settings.append(_settings(made.collects))
-            second = draws()
-            with trial.on_host():
-                found.append([*first, *second, generator.state.numpy()])
+
+        found = [seeded.around(functools.partial(call, times)) for times in (0, 1, 2)]
         return given, found, outputs, settings
 
     trial.repeatable = False
@@ -120,7 +104,5 @@ def uses(trial: Trial, use: str) -> None:
         _check_settings(trial, before, after)
     for output in outputs:
         trial.equal(trial.numpy(output), made.expected)
-    for found in others:
-        for value, same in zip(found, without):
-            trial.equal(value, same)
+    check_same(trial, without, others)
     trial.check(repr(given) == repr(made.given), f"the arguments were {made.given!r}, and are {given!r} after the call")

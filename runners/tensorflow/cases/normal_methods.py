@@ -69,7 +69,7 @@ def named(trial: Trial) -> None:
 
 
 def copied(trial: Trial) -> None:
-    """A copy has the parameters of its distribution, but those that are given anew, and changes nothing of it."""
+    """A copy has the parameters of its distribution, except those that are given again, and changes nothing of it."""
     made = trial.call(_LOC, _SCALE, name="errors", allow_nan_stats=False)
     changes: list[dict[str, Any]] = [
         {},

@@ -10,6 +10,7 @@ import torch
 from runners.core.testing import tree
 from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
+from runners.torch.made import call_of
 
 _FORMATS: Mapping[int, Any] = {4: torch.channels_last, 5: torch.channels_last_3d}
 
@@ -27,10 +28,7 @@ def follows_input(
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones.
     """
     given, keywords = on_device(trial, args, options)
-    instance = None
-    if made is not None:
-        instance = trial.make(*made, **named)
-        instance = instance.to(trial.device) if isinstance(instance, torch.nn.Module) else instance
+    call = call_of(trial, made, named)
     tensors = [leaf for leaf in tree.leaves(given) if isinstance(leaf, torch.Tensor) and leaf.dim() in _FORMATS]
     kept = torch.contiguous_format
     last = _FORMATS[tensors[0].dim()]
@@ -39,7 +37,7 @@ def follows_input(
     outputs = []
     for wanted in (kept, last, kept, last):
         moved = _moved(given, wanted)
-        output = trial.call(*moved, **keywords) if instance is None else trial.call_method(instance, "__call__", *moved)
+        output = call(*moved, **keywords)
         named_format = "channels last" if wanted is last else "contiguous"
         trial.check(
             output.is_contiguous(memory_format=wanted), f"of {named_format} inputs the strides are {output.stride()}"

@@ -13,6 +13,7 @@ from runners.core.testing import tree
 from runners.core.testing.inputs import on_device
 from runners.core.testing.trial import Trial
 from runners.torch.cases.turns import case_named
+from runners.torch.made import call_of
 
 _CALLS = ("make", "call", "call_method", "call_inside")
 
@@ -65,13 +66,7 @@ def own_memory(
     ``made``: the function is a class, whose instance is made of these arguments and the ``named`` ones.
     """
     given, keywords = on_device(trial, args, options)
-    call = trial.call
-    if made is not None:
-        instance = trial.make(*on_device(trial, made)[0], **named)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return trial.call_method(instance, "__call__", *args, **kwargs)
-
+    call = call_of(trial, made, named)
     trial.repeatable = False
     outputs = _tensors(call(*given, **keywords))
     inputs = _tensors([given, keywords])
@@ -116,10 +111,7 @@ def order_kept(
 ) -> None:
     """The output has the strides of the first argument, whose axes have an order of their own in memory."""
     given, keywords = on_device(trial, args, options)
-    if made is None:
-        output = trial.call(*given, **keywords)
-    else:
-        output = trial.call_method(trial.make(*on_device(trial, made)[0], **named), "__call__", *given, **keywords)
+    output = call_of(trial, made, named)(*given, **keywords)
     trial.equal([list(output.shape), list(output.stride())], [list(given[0].shape), list(given[0].stride())])
     with trial.on_host():
         host, further = on_device(trial, args, options)

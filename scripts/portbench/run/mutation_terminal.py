@@ -39,14 +39,19 @@ def print_mutation_test(test: MutationTest, console: Console) -> None:
         ("Survived, with a reason", _with_reason(test.survivors)),
         ("Listed with a reason, but noticed now or missing (remove the entry)", map(_line, test.stale)),
         ("Functions whose tests notice nothing", iter(test.blind_functions)),
-        ("Fail with the real function, so they were not mutation-tested", _reasons(test.failing.items())),
-        ("Skipped here, so they were not mutation-tested", _reasons(_not_for_time(test))),
+        ("Fail with the real function, so they were not mutation-tested", reasons(test.failing.items())),
+        ("Skipped here, so they were not mutation-tested", reasons(_not_for_time(test))),
     ):
-        shown = list(lines)
-        if shown:
-            console.print(Text(f"\n{title}", "bold"))
-        for line in shown:
-            console.print(Padding(Text(escape_control(line)), (0, 0, 0, 2)))
+        print_list(console, title, lines)
+
+
+def print_list(console: Console, title: str, lines: Iterable[str]) -> None:
+    """Prints a title and the lines below it, or nothing if there are none."""
+    shown = list(lines)
+    if shown:
+        console.print(Text(f"\n{title}", "bold"))
+    for line in shown:
+        console.print(Padding(Text(escape_control(line)), (0, 0, 0, 2)))
 
 
 def as_data(test: MutationTest, mutants: Iterable[str]) -> dict[str, Any]:
@@ -145,7 +150,8 @@ def _with_reason(survivors: Iterable[Survivor]) -> Iterator[str]:
     return (f"{_line(survivor)}: {survivor.reason}" for survivor in survivors if survivor.reason)
 
 
-def _reasons(tests: Iterable[tuple[TestKey, str]]) -> Iterator[str]:
+def reasons(tests: Iterable[tuple[TestKey, str]]) -> Iterator[str]:
+    """A line for each test with its reason."""
     return (f"{function} {test}: {shortened(why, 200)}" for (function, test), why in tests)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from portbench.formats.documents import read_document
 from portbench.run.model import RunPlan
 from portbench.run.mutation import Outcome, TestKey, mutant_runs
+from portbench.run.mutation_terminal import print_list, reasons
 from portbench.run.progress import Reporter
-from portbench.util.text import escape_control, shortened
+from portbench.util.text import escape_control
 
 
 @dataclass(frozen=True)
@@ -102,23 +102,14 @@ def print_own_mutants(test: OwnMutationTest, console: Console) -> None:
     name = escape_control(test.manifest)
     noticed = len(test.mutants) - len(test.missed)
     console.print(Text(f"{test.target}, {name}: {noticed} of {len(test.mutants)} mutants noticed"))
-    _print_list(console, "No test notices", _missed_lines(test.missed))
-    failing = (f"{function} {each}: {shortened(why, 200)}" for (function, each), why in test.failing.items())
-    _print_list(console, "Fail with the real function, so no mutant was tried there", failing)
+    print_list(console, "No test notices", _missed_lines(test.missed))
+    print_list(console, "Fail with the real function, so no mutant was tried there", reasons(test.failing.items()))
 
 
 def _missed_lines(missed: Iterable[OwnMutant]) -> Iterator[str]:
     for mutant in missed:
         tried = f"tests: {mutant.tried}" if mutant.tried else "no test passes with the real function"
         yield f"{mutant.function} {mutant.name}: {mutant.what} ({tried})"
-
-
-def _print_list(console: Console, title: str, lines: Iterable[str]) -> None:
-    shown = list(lines)
-    if shown:
-        console.print(Text(f"\n{title}", "bold"))
-    for line in shown:
-        console.print(Padding(Text(escape_control(line)), (0, 0, 0, 2)))
 
 
 def as_data(test: OwnMutationTest) -> dict[str, Any]:
