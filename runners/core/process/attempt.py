@@ -20,7 +20,8 @@ class Attempt(NamedTuple):
     ``max_relative_error`` is that of compare.Mismatch, and no part of the result. If ``result["exit"]`` is not None,
     the worker has ended; otherwise only a worker whose test passed may run another test. ``after_others`` says whether
     the worker ran others before, ``may_be_disturbed`` whether the end may have come from outside of the test.
-    ``mutants``: those that can differ in this test, if it was asked for them.
+    ``mutants``: those that can differ in this test, if it was asked for them. ``lost_device``: whether the worker can
+    run no other test, although this one passed.
     """
 
     result: TestResult
@@ -28,6 +29,7 @@ class Attempt(NamedTuple):
     after_others: bool
     may_be_disturbed: bool = False
     mutants: Sequence[str] = ()
+    lost_device: bool = False
 
 
 def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s: float) -> Attempt:
@@ -54,7 +56,14 @@ def attempt(planned: PlannedTest, worker: WorkerHandle, framework: str, limit_s:
     result["worker"] = worker.number
     if "prediction" in worker.ready and "prediction" not in result:
         result = prediction.of_ended_worker(result)
-    return Attempt(result, found.get("max_relative_error"), after_others, may_be_disturbed, found.get("mutants", ()))
+    return Attempt(
+        result,
+        found.get("max_relative_error"),
+        after_others,
+        may_be_disturbed,
+        found.get("mutants", ()),
+        bool(found.get("lost_device")),
+    )
 
 
 def is_mistake(result: TestResult) -> bool:

@@ -105,7 +105,7 @@ class _Test:
         planned = self._planned.with_request(mutant=mutant)
         found = attempt(planned, self._workers.current(), self._settings.framework, self._settings.timeout_s)
         failed = found.result["outcome"] not in ("passed", "skipped")
-        if found.result["exit"] is not None or (mutant == PROBE and failed):
+        if found.result["exit"] is not None or found.lost_device or (mutant == PROBE and failed):
             self._workers.retire()
         return found
 

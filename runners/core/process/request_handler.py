@@ -82,8 +82,8 @@ class RequestHandler:
         return {"state": dict(self._adapter.device_state(self._device))}
 
     def _test(self, request: Message) -> Message:
-        """Runs one test. Returns the part of its result that only the worker knows and, for values that differ from
-        their reference, ``max_relative_error`` (see compare.Mismatch)."""
+        """Runs one test. Returns the part of its result that only the worker knows; for values that differ from their
+        reference, ``max_relative_error`` (see compare.Mismatch); and ``lost_device`` (see Calls)."""
         begin = time.perf_counter_ns()
         self._phase[0] = 0
         is_as_published = request["sync"] == "as-published"
@@ -124,6 +124,7 @@ class RequestHandler:
         result["sync_check"] = self._sync_check
         result["mutants"] = sorted(mutant.possible) if isinstance(mutant, Probe) else []
         result["bytes"] = trial.bytes if trial and trial.bytes else None
+        result["lost_device"] = trial is not None and trial.lost_device
         result["case_ns"] = time.perf_counter_ns() - begin
         return result
 

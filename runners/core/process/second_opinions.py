@@ -73,6 +73,8 @@ class Triage:
             self._annotate_predicted(result, planned)
         else:
             self._annotate_measured(result, planned, attempted.max_relative_error)
+        if attempted.lost_device:
+            self._device.retire()
         return result
 
     def _annotate_predicted(self, result: TestResult, planned: PlannedTest) -> None:

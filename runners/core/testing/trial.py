@@ -15,6 +15,11 @@ from runners.core.testing.endings import Accepted, MisusedTrial, Skip
 from runners.core.testing.trial_calls import Calls
 
 
+_FAILED_ASSERTION = "device-side assert triggered"
+"""All that CUDA's error says where a kernel has found invalid input. The condition is in the output of the test. The process
+cannot use the device after that: each later call raises the same error."""
+
+
 class Trial(Calls):
     """One test in a worker: makes inputs, calls the function under test, and checks its output. Calls and Inputs, on
     which this builds, say the rest."""
@@ -70,7 +75,8 @@ class Trial(Calls):
         """Calls the function, untimed, and checks that it raises an error: one of the classes with these names or of a
         subclass, with the word in its message, in capitals or not. Raises Accepted if it does not.
 
-        An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later.
+        An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later. So
+        does a failed assertion of a kernel, whose error has no words of its own; then ``lost_device`` is set.
         Skips the test where the call is only predicted: whether a device refuses a call is known when it is made.
         """
         self._raises(kinds, word, functools.partial(self._under_test(self.function), *args, **kwargs))
@@ -103,7 +109,9 @@ class Trial(Calls):
             names = {kind.__name__ for kind in type(error).__mro__}
             if names.isdisjoint(kinds):
                 raise Accepted(f"expected {' or '.join(kinds)}, got {type(error).__name__}: {error}") from error
-            if word.lower() not in str(error).lower():
+            if _FAILED_ASSERTION in str(error):
+                self.lost_device = True
+            elif word.lower() not in str(error).lower():
                 raise Accepted(f"expected {word!r} in the message of {type(error).__name__}: {error}") from error
         else:
             self._enter("compare")

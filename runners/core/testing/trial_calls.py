@@ -62,7 +62,8 @@ class Calls(Inputs):
     ``observer`` makes the calls instead, and nothing is timed.
 
     The worker reads ``calls``, the timed calls, ``locations``, where outputs of the calls were, and ``bytes``, those of
-    all tensors that the repeatable calls took and returned: it sets this to 0 before, if they shall be counted.
+    all tensors that the repeatable calls took and returned: it sets this to 0 before, if they shall be counted; and
+    ``lost_device``, whether the process can use its device no longer.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Calls(Inputs):
         self.calls: list[TimedCall] = []
         self.checks = 0
         self.refusals = 0
+        self.lost_device = False
         self.bytes: int | None = None
         self.locations: set[str] = set()
         self._clock = clock

@@ -238,12 +238,22 @@ def poisons_the_host(trial: Trial) -> None:
     library.poison = _fail
 
 
+def loses_the_device(trial: Trial) -> None:
+    """Gives a kernel invalid input: all that the error says is that an assertion failed, as each later wait does."""
+    library.poison = _assert_on_device
+    trial.raises(["RuntimeError"], "probability", 1)
+
+
 def is_itself(trial: Trial) -> None:
     trial.check(trial.call(trial.tensor([2.0]))[0] == 2.0, "another tensor came back")
 
 
 def _fail() -> None:
     raise RuntimeError("Error while lowering: [] fake::scale, xla_shape=f32[0]")
+
+
+def _assert_on_device() -> None:
+    raise RuntimeError("CUDA error: device-side assert triggered\nCompile with `TORCH_USE_CUDA_DSA`")
 
 
 def hangs_with_a_child(trial: Trial) -> None:

@@ -57,6 +57,14 @@ def test_another_shape_or_number_of_outputs_is_wrong():
     assert judged([*HOST, *HOST]) == "wrong"
 
 
+def test_a_test_that_ended_at_a_failed_check_has_fewer_outputs_on_the_device():
+    three = [HOST[0], HOST[0][:50], HOST[0][:5]]
+    device = [HOST[0], off_by(1e-3)[0][:50]]
+    wide = [*WIDE, WIDE[0][:50], WIDE[0][:5]]
+    assert judged(device, three, three, wide) == "imprecise"
+    assert judged([HOST[0], HOST[0][:6]], three, three, wide) == "wrong"
+
+
 def test_infinities_and_nans_must_stand_where_they_do_on_the_host():
     host = [np.array([1, np.inf, np.nan, -np.inf], "float32")]
     assert judged(host, host, host, None) == "equal"
