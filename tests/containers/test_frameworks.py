@@ -14,7 +14,9 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.frameworks
 
 TARGETS = [
-    pytest.param(target, id=target.name, marks=pytest.mark.xdist_group(group_of(target.name)))
+    pytest.param(
+        target, id=target.name, marks=[pytest.mark.slow(minutes=2), pytest.mark.xdist_group(group_of(target.name))]
+    )
     for target in all_targets(Checkout(ROOT))
     if target.device == "cpu" and target.lock and target.framework != "fake" and (target.is_default or target.is_latest)
 ]

@@ -142,6 +142,7 @@ def test_what_compose_builds_alone_records_as_much(clone: Clone) -> None:
     assert f"stale: {clone.target}" in clone.images("check").stdout
 
 
+@pytest.mark.slow(minutes=2)
 def test_two_builds_of_the_same_files_have_the_same_layers(clone: Clone) -> None:
     build = ["docker", "compose", "build", "--quiet", "--no-cache", "fake-cpu"]
     found = []
@@ -156,6 +157,7 @@ def test_two_builds_of_the_same_files_have_the_same_layers(clone: Clone) -> None
     assert found[0] == found[1]
 
 
+@pytest.mark.slow(minutes=2)
 def test_an_image_that_is_up_to_date_is_used_without_a_build(clone: Clone, results: Path, tmp_path: Path) -> None:
     """As on a machine without a network, after 'docker load': every build fails there."""
     done = clone.images("build", "fake-cpu")

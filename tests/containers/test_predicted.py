@@ -14,6 +14,7 @@ pytestmark = pytest.mark.frameworks
 TARGET = "jax-0.10.2-tpu-v3"
 
 
+@pytest.mark.slow(minutes=2)
 def test_a_container_without_privileges_compiles_for_a_tpu_that_is_not_there(compose, room, results: Path) -> None:
     room(TARGET)
     env = {"JAX_VERSION": "0.10.2", "PORTBENCH_RESULTS": str(results)}

@@ -14,7 +14,7 @@ from portbench.formats.documents import validate
 from portbench.targets.catalog import find_targets
 from portbench.util.repository import find_checkout
 from tests.containers.conftest import assert_names, group_of
-from tests.contract.contracts import CPU_TARGETS, FEW
+from tests.contract.contracts import CPU_TARGETS, FEW, THIRD
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
@@ -60,6 +60,8 @@ def test_a_container_gives_the_results_of_the_environment(
         "1",
         "--protocol",
         "cold",
+        "--shard",
+        THIRD,
         *(word for glob in FEW[framework] for word in ("--function", glob)),
     )
     done = compose("run", "--rm", "--no-TTY", service, *quick, env=variables)

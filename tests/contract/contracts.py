@@ -52,6 +52,9 @@ FEW = {
 }
 """Functions of the study that depend most on where they run: files, threads, worker processes, linear algebra."""
 
+THIRD = "2/3"
+"""The shard of their tests for what only needs some of each: all of them run in the whole study."""
+
 
 def versions(framework: str) -> list[Any]:
     """The versions of a framework as parameters of a test; what is tried in the study's version is slow."""
@@ -60,8 +63,9 @@ def versions(framework: str) -> list[Any]:
 
 
 def study_of(run_manifest: Any, framework: str, few: bool = False) -> dict[str, Any]:
-    """The study in its own version: two runs, each in an order of its own; few of its functions, or all."""
-    selected = {"function": list(FEW[framework])} if few else {}
+    """The study in its own version, two runs, each in an order of its own: all, or a third of the tests of few of its
+    functions."""
+    selected = {"function": list(FEW[framework]), "shard": THIRD} if few else {}
     # What is tested is that there are steady times, not how exact they are.
     options = {"runs": 2, "protocol": "both", "shuffle": 7, "steady_budget": 0.005, **selected}
     document: dict[str, Any] = run_manifest(framework, VERSIONS[framework][0], "study", **options)

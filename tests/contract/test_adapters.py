@@ -46,8 +46,8 @@ def test_an_adapter_keeps_its_promises(environment_python, target):
 
 
 WHOLE_STUDIES = [
-    pytest.param(framework, marks=[pytest.mark.slow(minutes=5), pytest.mark.xdist_group(f"study of {framework}")])
-    for framework in VERSIONS
+    pytest.param(framework, marks=[pytest.mark.slow(minutes=minutes), pytest.mark.xdist_group(f"study of {framework}")])
+    for framework, minutes in {"torch": 3, "tensorflow": 6, "jax": 12}.items()
 ]
 
 

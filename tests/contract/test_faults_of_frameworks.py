@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from runners.core.process import processes
+from runners.core.result import PHASES
 from tests.contract.contracts import ROOT, VERSIONS
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
@@ -98,10 +99,10 @@ def test_a_worker_that_dies_while_it_computes(
     )
     try:
         # A death may come from outside of the test, so the test runs again. Only what repeats is a finding.
-        dead = {worker_at_work(running, 40)}
+        dead = {worker_at_work(running, tmp_path / "temporary")}
         os.kill(*dead, number)
         for _ in range(2 if number == signal.SIGKILL else 1):
-            again = worker_at_work(running, 10, dead)
+            again = worker_at_work(running, tmp_path / "temporary", dead)
             os.kill(again, number)
             dead.add(again)
         said, _ = running.communicate()
@@ -118,18 +119,28 @@ def test_a_worker_that_dies_while_it_computes(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def worker_at_work(supervisor: subprocess.Popen[str], seconds: float, dead: Collection[int] = ()) -> int:
-    """The process of the worker, once it has used so many seconds of processor time.
-
-    Import, synchronization check and inputs take less than 40 s, also on a busy machine, and for a worker of a zygote
-    that has imported its framework less than 10 s; the computation takes more.
-    """
+def worker_at_work(supervisor: subprocess.Popen[str], folder: Path, dead: Collection[int] = ()) -> int:
+    """The process of the worker, once it has computed for a second in a phase of WORKING; the computation takes over a
+    minute. ``folder`` is that of temporary files."""
     ticks = os.sysconf("SC_CLK_TCK")
+    before: dict[int, int] = {}
     while supervisor.poll() is None:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError, subprocess.TimeoutExpired):
-            for process in processes.below(supervisor.pid):
-                fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
-                if process not in dead and (int(fields[11]) + int(fields[12])) / ticks > seconds:
-                    return process
+        for process in processes.below(supervisor.pid):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if process not in dead and phase_of(process, folder) in WORKING:
+                    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+                    used = int(fields[11]) + int(fields[12])
+                    if used - before.setdefault(process, used) > ticks:
+                        return process
+        with contextlib.suppress(subprocess.TimeoutExpired):
             supervisor.wait(timeout=0.5)
     raise AssertionError("it ended before its worker had done anything")
+
+
+def phase_of(process: int, folder: Path) -> str:
+    """The phase of a worker, which is the byte in a file of its own without a name; empty for other processes."""
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        target = str(link.readlink())
+        if target.startswith(f"{folder}/") and target.endswith(" (deleted)") and link.stat().st_size == 1:
+            return PHASES[link.read_bytes()[0]]
+    return ""

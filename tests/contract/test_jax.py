@@ -32,7 +32,7 @@ def study(run_manifest: Run) -> dict[str, Any]:
     return study_of(run_manifest, "jax")
 
 
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=7)
 def test_the_current_version_lacks_two_functions_and_changed_two(run_manifest: Run) -> None:
     # The other half runs through XLA.
     current = current_of(run_manifest, "jax", shard="1/2")

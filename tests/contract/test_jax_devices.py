@@ -19,10 +19,12 @@ Run = Callable[..., dict[str, Any]]
 
 STUDY, CURRENT = VERSIONS["jax"]
 
-SLOW = pytest.mark.slow(minutes=4)
 ON_XLA = [
-    pytest.param(version, marks=[SLOW, pytest.mark.xdist_group(f"study of jax {version} on xla")])
-    for version in VERSIONS["jax"]
+    pytest.param(
+        version,
+        marks=[pytest.mark.slow(minutes=minutes), pytest.mark.xdist_group(f"study of jax {version} on xla")],
+    )
+    for version, minutes in {STUDY: 2, CURRENT: 9}.items()
 ]
 
 READS_BACK = {
@@ -52,6 +54,9 @@ COMPUTES_NOTHING = {
     "jax.numpy.size",
     "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
 }
+
+NOTHING_IN_SHARD = {"jax._src.core.get_aval", "jax.tree_util.tree_unflatten"}
+"""Functions whose tests that compute something are not in the shard of the paper's version."""
 
 
 @pytest.mark.parametrize("version", ON_XLA)
@@ -84,7 +89,8 @@ def test_computations_on_arrays_are_recorded_on_the_device(run_manifest: Run, ve
     for result in document["results"]:
         if result["outcome"] == "passed":
             verdicts.setdefault(result["function"], set()).add(result["placement"]["verdict"])
-    assert {function for function, found in verdicts.items() if found <= {"unknown"}} <= COMPUTES_NOTHING
+    nothing = COMPUTES_NOTHING | (NOTHING_IN_SHARD if version == STUDY else set())
+    assert {function for function, found in verdicts.items() if found <= {"unknown"}} <= nothing
     assert all("device" in verdicts[name] for name in ("jax.numpy.cos", "jax.numpy.linalg.svd", "jax.vjp"))
     ranges = (
         r for r in document["results"] if r["function"] == "jax.numpy.cos" and r["test"].startswith("generated-range")
@@ -174,6 +180,7 @@ def test_a_host_with_one_device_has_no_xla(
 
 
 def on_xla(run_manifest: Run, version: str) -> dict[str, Any]:
-    """The study manifest through XLA, once: half of the tests in each version."""
-    shard = {STUDY: "1/2", CURRENT: "2/2"}[version]
+    """The study manifest through XLA, once: in the current version the half that does not run on its CPU (see
+    test_jax), and a sixth in the paper's version, on whose CPU all of it runs."""
+    shard = {STUDY: "3/6", CURRENT: "2/2"}[version]
     return run_manifest("jax", version, "study", device="xla", runs=1, protocol="cold", shard=shard)

@@ -1,7 +1,7 @@
 """The plain programs of a bundle (reproduce.py), run in the framework's own environment without portbench.
 
 All tests of the study's manifests that can be written so pass on the CPU, as they do under portbench, and one whose
-expected value was changed does not.
+expected value was changed does not. Of JAX, which compiles each, all are written and half of them run.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from portbench.explain.plain import NotPlain, plain_program
+from runners.core.selection import Selection
 from tests.contract.contracts import known_failures
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.frameworks
 
 TARGETS = {"torch": "torch-1.12.0-cpu", "tensorflow": "tensorflow-2.11.0-cpu", "jax": "jax-0.4.13-cpu"}
+PART = {"torch": None, "tensorflow": None, "jax": (1, 2)}
 FEWEST = {"torch": 200, "tensorflow": 150, "jax": 450}
 
 RUN_ALL = """
@@ -68,6 +70,7 @@ def test_plain_programs_pass_where_the_tests_do(
     framework: str, environment_python: Callable[[str], Path], tmp_path: Path
 ) -> None:
     written = 0
+    part = Selection(shard=PART[framework])
     known = known_failures(framework, TARGETS[framework].split("-")[1])
     for manifest in manifests(framework):
         if _key(manifest) in known:
@@ -77,8 +80,9 @@ def test_plain_programs_pass_where_the_tests_do(
         except NotPlain as error:
             assert "no plain form" in str(error)
         else:
-            (tmp_path / f"{written:04}.py").write_text(program)
             written += 1
+            if part.has_in_shard("::".join(_key(manifest))):
+                (tmp_path / f"{written:04}.py").write_text(program)
     assert written > FEWEST[framework]
     done = subprocess.run(
         [environment_python(TARGETS[framework]), "-c", RUN_ALL, tmp_path], capture_output=True, text=True, cwd=tmp_path

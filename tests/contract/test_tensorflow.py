@@ -20,7 +20,7 @@ GONE = {
 }
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=4)
 @pytest.mark.xdist_group("current study of tensorflow")
 def test_the_current_version_lacks_three_functions_and_fails_as_known(run_manifest: RunManifest) -> None:
     current = current_of(run_manifest, "tensorflow")

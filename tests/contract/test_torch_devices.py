@@ -79,7 +79,12 @@ LACKING = {
 }
 """A few functions of each kind."""
 
-NAMED = {*WRONG, *LACKING}
+NAMED = {
+    *WRONG,
+    *LACKING,
+    # The only one that passes: the shard's tests of this function draw.
+    ("torch.nn.functional.dropout", "large"),
+}
 
 LONG_PROGRAMS = {"torch.optim.LBFGS", "torch.nn.Transformer", "torch.nn.TransformerEncoderLayer"}
 """Functions with large programs: compiling them takes three quarters of the time of the manifest."""
@@ -103,25 +108,25 @@ SMALL_TESTS = [
 
 @pytest.fixture
 def study(run_manifest: Run) -> dict[str, Any]:
-    """The study manifest through XLA: all tests of FALLS_BACK, of LONG_PROGRAMS only SMALL_TESTS, an eighth of those of
-    all other functions, and the tests that are named above."""
+    """The study manifest through XLA: all tests of torch.multinomial, of LONG_PROGRAMS only SMALL_TESTS, a sixteenth of
+    those of all other functions, and the tests that are named above. All of them run on the CPU of the same version."""
     manifest = json.loads((ROOT / "manifests" / "study" / "torch.json").read_text("utf-8"))
-    others = {entry["function"] for entry in manifest["functions"]} - LONG_PROGRAMS - FALLS_BACK.keys()
+    others = {entry["function"] for entry in manifest["functions"]} - LONG_PROGRAMS - {"torch.multinomial"}
     options = {"device": "xla", "runs": 1, "protocol": "cold", "timeout": 20}
-    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/8", **options)
+    document = run_manifest("torch", CURRENT, "study", function=sorted(others), shard="1/16", **options)
+    named = {(function, test) for function, test in NAMED if function in others}
+    tests = ["torch.multinomial::*", *sorted(f"{function}::{test}" for function, test in named)]
+    functions = sorted({"torch.multinomial", *(function for function, _ in named)})
     results = [*document["results"]]
-    named = others & {function for function, _ in NAMED}
-    for functions, tests in (
-        (FALLS_BACK, {"*"}),
-        (named, {test for _, test in NAMED}),
-        (LONG_PROGRAMS, SMALL_TESTS),
+    for selected in (
+        {"function": functions, "test": tests},
+        {"function": sorted(LONG_PROGRAMS), "test": SMALL_TESTS},
     ):
-        selected = {"function": sorted(functions), "test": sorted(tests)}
         results += run_manifest("torch", CURRENT, "study", **selected, **options)["results"]
     return {**document, "results": results}
 
 
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=5)
 @pytest.mark.xdist_group("study of torch on xla")
 def test_every_function_runs_on_xla_with_the_known_failures(study: dict[str, Any]) -> None:
     found = findings(study)
@@ -130,7 +135,8 @@ def test_every_function_runs_on_xla_with_the_known_failures(study: dict[str, Any
     assert {test: found.get(test) for test in LACKING} == LACKING
     complete = {name for name, ends in _outcomes(study).items() if "passed" not in ends}
     assert complete == {"torch.cuda", "torch.cuda.synchronize", "torch.Tensor.data_ptr"}
-    assert 0.8 < sum(r["outcome"] == "passed" for r in study["results"]) / len(study["results"]) < 0.95
+    others = [r["outcome"] for r in study["results"] if (r["function"], r["test"]) not in NAMED]
+    assert 0.8 < others.count("passed") / len(others) < 0.95
     assert all(result["sync_check"]["passed"] for result in study["results"] if result["sync_check"])
     assert study["environment"]["device"]["kind"] == "xla"
 
