@@ -175,10 +175,11 @@ class Adapter(Protocol):
     def on_device(self, location: str, device: Any) -> bool:
         """Whether a location is on the target's device."""
 
-    def trace_ops(self, device: Any) -> ContextManager[OpTrace]:
+    def trace_ops(self, device: Any, counts: bool = True) -> ContextManager[OpTrace]:
         """A context that records every computation inside it, wherever it runs. Nothing inside is timed, so it may be
         slow: it may clear caches if only a new compilation shows the operations. If a part of the framework that it
-        needs is missing, it fills ``OpTrace.untraced`` and does not raise."""
+        needs is missing, it fills ``OpTrace.untraced`` and does not raise. ``counts``: whether ``OpTrace.counters`` are
+        wanted, where they take long."""
 
     def counters(self) -> Mapping[str, int]:
         """The framework's counters, as totals since its start. Any of ``traces``, ``trace_ns``, ``lowerings``,

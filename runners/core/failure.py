@@ -25,6 +25,10 @@ TYPE_LIMIT = 500
 MESSAGE_LIMIT = 8_000
 TRACEBACK_LIMIT = 16_000
 
+IMPRECISE_ERROR = 2.0**-6
+"""The error of a product in bfloat16, the coarsest dtype that an accelerator uses instead of a wider one, relative to the
+greatest value. Values that are not further off are imprecise, others are wrong."""
+
 
 def facts_of(error: BaseException) -> ErrorFacts:
     """Type, message, traceback and causes of an exception, as text that fits into JSON."""

@@ -130,7 +130,7 @@ def on_device(location: str, device: str) -> bool:
 
 
 @contextlib.contextmanager
-def trace_ops(device: str) -> Iterator[OpTrace]:
+def trace_ops(device: str, counts: bool = True) -> Iterator[OpTrace]:
     trace = OpTrace()
     library.operations = []
     try:

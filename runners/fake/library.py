@@ -122,6 +122,11 @@ def scale_wrongly_in_place(tensor: Tensor, factor: float) -> None:
     tensor.values = scale_wrongly(tensor, factor).values
 
 
+def scale_coarsely_in_place(tensor: Tensor, factor: float) -> None:
+    """Scales the tensor itself, with three digits on a device that is not in full precision, and returns nothing."""
+    tensor.values = scale_by_rounding(tensor, factor, 3).values
+
+
 def scale_once(tensor: Tensor, factor: float) -> Tensor:
     """The same at the first call with a tensor; later calls give what that one was given."""
     if getattr(tensor, "seen", False):

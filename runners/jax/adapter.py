@@ -185,7 +185,7 @@ def on_device(location: str, device: Any) -> bool:
     return platforms.names_of([device]) in names and set(names) <= set(map(_name, platforms.of_target(device)))
 
 
-def trace_ops(device: Any) -> ContextManager[OpTrace]:
+def trace_ops(device: Any, counts: bool = True) -> ContextManager[OpTrace]:
     return op_trace.trace_ops(lambda location: on_device(location, device))
 
 

@@ -171,7 +171,7 @@ def on_device(location: str, device: str) -> bool:
     return location == op_trace.short(device)
 
 
-def trace_ops(device: str) -> ContextManager[OpTrace]:
+def trace_ops(device: str, counts: bool = True) -> ContextManager[OpTrace]:
     return op_trace.trace_ops(device)
 
 

@@ -206,8 +206,8 @@ def on_device(location: str, device: torch.device) -> bool:
     return location == str(device)
 
 
-def trace_ops(device: torch.device) -> ContextManager[OpTrace]:
-    return _kind.trace_ops(device)  # type: ignore[no-any-return]
+def trace_ops(device: torch.device, counts: bool = True) -> ContextManager[OpTrace]:
+    return _kind.trace_ops(device, counts)  # type: ignore[no-any-return]
 
 
 def counters() -> Mapping[str, int]:

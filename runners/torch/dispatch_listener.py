@@ -22,11 +22,13 @@ LAYOUT = "layout"
 
 class Request(NamedTuple):
     """A requested operation, such as ``aten::add.Tensor``. ``types`` has the dtypes of each argument that has one, and
-    the layout of the tensors. ``moves``: it computes nothing."""
+    the layout of the tensors, also of those that it makes. ``moves``: it computes nothing. ``is_nested``: one of its
+    tensors is nested, which its layout does not say."""
 
     name: str
     types: Types
     moves: bool
+    is_nested: bool = False
 
 
 Listener = Callable[[Request], None]
@@ -49,7 +51,9 @@ class _ListenerMode(_python_dispatch.TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         schema = function._schema
         given = dict(zip((argument.name for argument in schema.arguments), args), **(kwargs or {}))
-        self.listener(Request(full_name(schema.name, schema.overload_name), _types(given), moves(schema)))
+        name = full_name(schema.name, schema.overload_name)
+        is_nested = any(getattr(leaf, "is_nested", False) for leaf in tree.leaves(given))
+        self.listener(Request(name, _types(given), moves(schema), is_nested))
         return function(*args, **(kwargs or {}))
 
 
@@ -67,6 +71,8 @@ def _types(given: dict[str, Any]) -> Types:
             {_name(value)} if isinstance(value, torch.dtype) else set()
         )
         layouts |= {"quantized" if tensor.is_quantized else _name(tensor.layout) for tensor in tensors}
+        if isinstance(value, torch.layout):
+            layouts.add(_name(value))
         if dtypes:
             found[name] = sorted(dtypes)
     if layouts:

@@ -63,7 +63,7 @@ def wait_as_published() -> None:
 
 
 @contextlib.contextmanager
-def trace_ops(device: torch.device) -> Iterator[OpTrace]:
+def trace_ops(device: torch.device, counts: bool = True) -> Iterator[OpTrace]:
     trace = OpTrace()
     with traced_ops(device) as operations:
         yield trace

@@ -22,6 +22,15 @@ from runners.torch.dispatch_listener import Request, listening
 _CPU_ONLY = ("mkldnn_", "_for_cpu")
 """Parts of names of operations that PyTorch uses only for tensors on a CPU; for a GPU it uses another operation."""
 
+_NO_RANGE = ("bfloat16", "\"range_cuda\" not implemented for 'BFloat16'")
+_NO_RANDPERM = ("bfloat16", "\"randperm_out_cuda\" not implemented for 'BFloat16'")
+_REFUSED_INSIDE: Mapping[str, tuple[str | None, str]] = {
+    "aten::sspaddmm.out": (None, "NYI: CUDA sspaddmm is not implemented"),
+    **dict.fromkeys(("aten::range", "aten::range.step", "aten::range.out"), _NO_RANGE),
+    **dict.fromkeys(("aten::randperm", "aten::randperm.generator", "aten::randperm.generator_out"), _NO_RANDPERM),
+}
+"""Kernels that the wheel has and that raise an error, for one dtype or always: what PyTorch 2.11.0 said on an H200."""
+
 _CANNOT_BE_SEEN = "Can't convert Generator to a Python object"
 
 
@@ -104,7 +113,12 @@ class KernelChecker:
             self.on_host.append(asked.name)
             return
         if answer.verdict != "device" and not any(word in asked.name for word in _CPU_ONLY):
+            if asked.is_nested:
+                raise Unknown(f"{asked.name} has a nested tensor, and the list does not say which kernels take those")
             raise self._refusal(asked, answer)
+        dtype, message = _REFUSED_INSIDE.get(asked.name, ("", ""))
+        if dtype is None or any(dtype in found for found in asked.types.values()):
+            raise Refused(message)
         self.computes |= not asked.moves
 
     def _refusal(self, asked: Request, answer: kernel_table.Answer) -> Exception:

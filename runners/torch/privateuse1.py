@@ -151,7 +151,7 @@ def wait_as_published() -> None:
 
 
 @contextlib.contextmanager
-def trace_ops(device: torch.device) -> Iterator[OpTrace]:
+def trace_ops(device: torch.device, counts: bool = True) -> Iterator[OpTrace]:
     """Traces operations as they are dispatched, and what the backend's kernels compute on the host with PyTorch."""
     trace = OpTrace()
     wait()

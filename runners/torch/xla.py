@@ -188,7 +188,7 @@ def hlo_of(tensors: Sequence[torch.Tensor]) -> str:
 
 
 @contextlib.contextmanager
-def trace_ops(device: torch.device) -> Iterator[OpTrace]:
+def trace_ops(device: torch.device, counts: bool = True) -> Iterator[OpTrace]:
     """torch_xla counts what it lowers or leaves to the host; operations elsewhere are traced as they are dispatched."""
     trace = OpTrace()
     wait()

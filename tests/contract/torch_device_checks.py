@@ -252,6 +252,9 @@ def a_profile_and_a_trace_work_together():
             assert [operation.name for operation in trace.operations] == ["aten::ones", "aten::sin"]
             assert trace.counters.pop("memory_bytes") == 512
             assert not any(trace.counters.values()), trace.counters
+        with cuda.trace_ops(torch.device("cpu"), counts=False) as trace:
+            torch.sin(torch.ones(3))
+        assert ([operation.name for operation in trace.operations], trace.counters) == (["aten::ones", "aten::sin"], {})
 
 
 def precision_switches_are_restored():

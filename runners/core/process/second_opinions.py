@@ -206,7 +206,9 @@ def _value_verdict(by_host: Message, result: TestResult, max_relative_error: flo
     if by_reference == "wrong" and (
         max_relative_error is None or max_relative_error > OTHER_VALUES_FACTOR * of_outputs
     ):
-        return by_reference
+        # A gradient, for example.
+        is_near = max_relative_error is not None and max_relative_error <= failure.IMPRECISE_ERROR
+        return "imprecise" if is_near else by_reference
     return verdict
 
 

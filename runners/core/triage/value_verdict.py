@@ -12,16 +12,15 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from runners.core.failure import IMPRECISE_ERROR
 from runners.core.testing.compare import EPSILON
 
 EQUAL_EPSILONS = 16
 EQUAL_HOSTS = 4
 """Equal: within this many epsilons of the dtype, or this many times the host's own error."""
 
-IMPRECISE_ERROR = 2.0**-6
 IMPRECISE_HOSTS = 64
-"""Imprecise: not equal, but within the error of a product in bfloat16, the coarsest dtype that an accelerator uses
-instead of a wider one, or within this many times the host's own error."""
+"""Imprecise: not equal, but within IMPRECISE_ERROR, or within this many times the host's own error."""
 
 EXACT = "exact"
 

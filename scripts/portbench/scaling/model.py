@@ -23,7 +23,8 @@ class Family:
 class Point:
     """A test of one size on one target. Times are in nanoseconds for one call, in the steady state.
 
-    ``runs_ns``: the median of each run; empty where a run did not pass, or the device is predicted. ``bytes``: those of
+    ``runs_ns``: the median of each run; empty where a run did not pass (imprecise values have a time), or the device is
+    predicted. ``bytes``: those of
     the tensors that the call takes and returns; ``flops``: its floating-point operations; ``roofline_ns``: a predicted
     lower bound of the time. None: not known. ``outcome`` and ``message``: how the first run ended that did not pass.
     """

@@ -168,7 +168,11 @@ def failures(scaling: Scaling) -> Iterator[Table]:
     ]
     if rows:
         columns = (*names("function", "target"), *numbers("size"), *texts("size counts", "outcome", "why"))
-        yield Table.of_rows("Did not pass", columns, rows)
+        note = (
+            "A device may compute products in a coarser precision than their dtype, such as TensorFloat-32 or bfloat16: "
+            "values that are only imprecise have a time in the other tables."
+        )
+        yield Table.of_rows("Did not pass", columns, rows, note)
 
 
 def points_table(scaling: Scaling) -> Table:

@@ -33,6 +33,16 @@ def test_a_size_has_a_steady_state_and_says_what_it_is(run):
         assert call["steady"]["block_ns"]
 
 
+@pytest.mark.parametrize(("factor", "is_timed"), [(1.001, True), (1.5, False)])
+def test_values_in_a_coarser_precision_have_a_time(run, factor, is_timed):
+    pytest.importorskip("numpy")
+    test = {**SCALED, "expect": {"numpy": "multiply", "args": [{"arg": 0}, factor]}}
+    entry = [{"function": "fake.identity", "tests": [test]}]
+    finished = run(entry, "--protocol", "scaling", "--runs", "1", "--steady-budget", "0.001", schema_version=6)
+    for result in finished.results.values():
+        assert (result["outcome"], bool(result["calls"][0]["steady"])) == ("failed", is_timed)
+
+
 @pytest.mark.parametrize("protocol", ["cold", "steady", "both"])
 def test_no_other_protocol_runs_tests_with_sizes(run, protocol):
     finished = run(BOTH, "--protocol", protocol, "--runs", "1", "--steady-budget", "0.001", schema_version=6)

@@ -72,6 +72,17 @@ def test_the_crossover_is_where_the_ratio_is_one(crossing: Path) -> None:
     assert found.faster_from == pytest.approx(10 ** (4 + 0.14769), rel=1e-3)
 
 
+def test_imprecise_values_have_a_time_and_others_that_fail_have_none(
+    sizes: Callable[..., Path], sized: Make
+) -> None:
+    error = {"type": "runners.core.compare.Mismatch", "message": "other values", "traceback": "", "causes": []}
+    failed = {"outcome": "failed", "phase": "compare", "error": error}
+    results = [sized(1000, 1.0, **failed, category="precision"), sized(10_000, 1.0, **failed, category="other")]
+    (side,) = read_scaling([sizes("cpu", results).parent]).sides
+    (points,) = side.points.values()
+    assert [(point.median_ns, point.outcome) for point in points] == [(1e6, "failed"), (None, "failed")]
+
+
 def test_a_difference_that_the_runs_do_not_agree_on_is_not_clear(sizes: Callable[..., Path], sized: Make) -> None:
     sizes("cpu", [sized(1000, ms, run=run) for run, ms in ((1, 1.0), (2, 2.0), (3, 2.1))])
     folder = sizes("xla", [sized(1000, ms, run=run) for run, ms in ((1, 1.5), (2, 1.5), (3, 1.5))], "xla").parent

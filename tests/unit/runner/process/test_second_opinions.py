@@ -86,6 +86,16 @@ def test_wrong_values_that_are_no_output_are_wrong_too(run):
     assert (found["value_verdict"], found["category"], found["cpu_control"]["outcome"]) == ("wrong", "other", "passed")
 
 
+def test_imprecise_values_that_are_no_output_are_imprecise_too(run):
+    function, options = "fake.scale_coarsely_in_place", ("--device", "xla", "--runs", "1")
+    found = run(cases("scales_in_place", function=function, factor=1.2345678), *options).results["scales_in_place"]
+    assert (found["value_verdict"], found["category"], found["full_precision"]["outcome"]) == (
+        "imprecise",
+        "precision",
+        "passed",
+    )
+
+
 def test_imprecise_values_are_tried_again_in_full_precision(result):
     imprecise = result("scale_by_rounding")
     assert (imprecise["outcome"], imprecise["value_verdict"], imprecise["category"]) == (
