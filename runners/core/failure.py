@@ -26,8 +26,8 @@ MESSAGE_LIMIT = 8_000
 TRACEBACK_LIMIT = 16_000
 
 IMPRECISE_ERROR = 2.0**-6
-"""The error of a product in bfloat16, the coarsest dtype that an accelerator uses instead of a wider one, relative to the
-greatest value. Values that are not further off are imprecise, others are wrong."""
+"""The error of a product in bfloat16, the coarsest dtype that an accelerator uses instead of a wider one, relative to
+the greatest value. Values that are not further off are imprecise, others are wrong."""
 
 
 def facts_of(error: BaseException) -> ErrorFacts:

@@ -53,8 +53,8 @@ PREDICTED = {
     "mps-predicted": "predict_mps",
 }
 FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED, *(() if _OLD else ("gpu",)))
-"""CUDA does not work in a fork of a process that has imported PyTorch 1.12; with 2.11 it does. Not privateuse1: nothing is
-known of a vendor's backend."""
+"""CUDA does not work in a fork of a process that has imported PyTorch 1.12; with 2.11 it does. Not privateuse1: nothing
+is known of a vendor's backend."""
 
 
 _NO_AUTOLOAD = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}

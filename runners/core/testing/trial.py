@@ -14,10 +14,9 @@ from typing import Any, Callable, NoReturn, Sequence
 from runners.core.testing.endings import Accepted, MisusedTrial, Skip
 from runners.core.testing.trial_calls import Calls
 
-
 _FAILED_ASSERTION = "device-side assert triggered"
-"""All that CUDA's error says where a kernel has found invalid input. The condition is in the output of the test. The process
-cannot use the device after that: each later call raises the same error."""
+"""All that CUDA's error says where a kernel has found invalid input. The condition is in the output of the test. The
+process cannot use the device after that: each later call raises the same error."""
 
 
 class Trial(Calls):
@@ -75,9 +74,9 @@ class Trial(Calls):
         """Calls the function, untimed, and checks that it raises an error: one of the classes with these names or of a
         subclass, with the word in its message, in capitals or not. Raises Accepted if it does not.
 
-        An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later. So
-        does a failed assertion of a kernel, whose error has no words of its own; then ``lost_device`` is set.
-        Skips the test where the call is only predicted: whether a device refuses a call is known when it is made.
+        An error that arrives by the end of the wait or of reading the output counts, since accelerators compute later.
+        So does a failed assertion of a kernel, whose error has no words of its own; then ``lost_device`` is set. Skips
+        the test where the call is only predicted: whether a device refuses a call is known when it is made.
         """
         self._raises(kinds, word, functools.partial(self._under_test(self.function), *args, **kwargs))
 

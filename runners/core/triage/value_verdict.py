@@ -34,8 +34,8 @@ def classify(
 
     The arguments are the lists of all output arrays: of the device, of the host, of the host with another seed, and of
     the host in float64; None if the host could not compute them. ``dtype`` is the coarsest floating dtype of the
-    outputs (see compare.EPSILON), or EXACT. Without values of the host, ``value_verdict`` is None. A test of several calls
-    ends on the device at the first check that fails: what the host computed after that is not compared.
+    outputs (see compare.EPSILON), or EXACT. Without values of the host, ``value_verdict`` is None. A test of several
+    calls ends on the device at the first check that fails: what the host computed after that is not compared.
     """
     host, other_seed, float64 = (each and each[: len(device)] for each in (host, other_seed, float64))
     is_usable = float64 is not None and _comparable(float64, host if host is not None else device)

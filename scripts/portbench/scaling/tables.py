@@ -169,8 +169,8 @@ def failures(scaling: Scaling) -> Iterator[Table]:
     if rows:
         columns = (*names("function", "target"), *numbers("size"), *texts("size counts", "outcome", "why"))
         note = (
-            "A device may compute products in a coarser precision than their dtype, such as TensorFloat-32 or bfloat16: "
-            "values that are only imprecise have a time in the other tables."
+            "A device may compute products in a coarser precision than their dtype, such as TensorFloat-32 or "
+            "bfloat16: values that are only imprecise have a time in the other tables."
         )
         yield Table.of_rows("Did not pass", columns, rows, note)
 

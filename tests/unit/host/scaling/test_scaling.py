@@ -72,9 +72,7 @@ def test_the_crossover_is_where_the_ratio_is_one(crossing: Path) -> None:
     assert found.faster_from == pytest.approx(10 ** (4 + 0.14769), rel=1e-3)
 
 
-def test_imprecise_values_have_a_time_and_others_that_fail_have_none(
-    sizes: Callable[..., Path], sized: Make
-) -> None:
+def test_imprecise_values_have_a_time_and_others_that_fail_have_none(sizes: Callable[..., Path], sized: Make) -> None:
     error = {"type": "runners.core.compare.Mismatch", "message": "other values", "traceback": "", "causes": []}
     failed = {"outcome": "failed", "phase": "compare", "error": error}
     results = [sized(1000, 1.0, **failed, category="precision"), sized(10_000, 1.0, **failed, category="other")]

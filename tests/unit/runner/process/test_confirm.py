@@ -73,8 +73,8 @@ def test_the_opinion_of_the_host_is_not_affected_either(run):
 
 
 def test_after_a_refusal_by_an_assertion_on_the_device_a_fresh_worker_takes_over(run):
-    finished = run(entries(("passes", {}), ("loses_the_device", {}), ("loses_the_device", {}), ("passes", {})), "--runs", "1")
-    results = finished.document["results"]
+    lost = ("loses_the_device", {})
+    results = run(entries(("passes", {}), lost, lost, ("passes", {})), "--runs", "1").document["results"]
     assert [result["outcome"] for result in results] == ["passed"] * 4
     assert [result["contaminated"] for result in results] == [None] * 4
     assert [result["worker"] for result in results] == [1, 1, 2, 3]
