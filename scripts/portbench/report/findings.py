@@ -37,7 +37,9 @@ _NAMES = {
 }
 _FRAMEWORKS = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _YEAR = "2023"
+_WRONG = "wrong"
 _WHY = {
+    _WRONG: "wrong values",
     "type": "a data type that the device does not take",
     "not_implemented": "an operation that is not implemented there",
     "memory": "too little memory",
@@ -197,7 +199,8 @@ def _causes(summary: StudySummary, imported: set[Configuration]) -> Iterator[str
         categories: dict[str, int] = {}
         for function in failing:
             for category in function["tests_by_category"]:
-                categories[category] = categories.get(category, 0) + 1
+                why = _WRONG if category == "other" and function["wrong_values"] else category
+                categories[why] = categories.get(why, 0) + 1
         if side in imported or len(failing) <= most or not categories:
             continue
         most, (name, functions) = len(failing), max(categories.items(), key=lambda one: one[1])

@@ -59,6 +59,16 @@ def test_measured_and_predicted_devices_have_sentences_of_their_own(end: list[st
     assert sum(line.startswith("- ") for line in end) == 5
 
 
+def test_wrong_values_are_named_as_the_cause(
+    portbench: Command, write: Write, make_run: Make, make_result: Make, tmp_path: Path
+) -> None:
+    error = {"type": "runners.core.compare.Mismatch", "message": "wrong value: 1", "traceback": "", "causes": []}
+    failed = {"outcome": "failed", "phase": "compare", "category": "other", "error": error, "value_verdict": "wrong"}
+    path = write("runs/gpu.json", make_run([make_result("torch.dot", **failed)], target="torch-2.9.0-gpu"))
+    shown = portbench("report", path.parent, "-o", tmp_path / "report").stdout
+    assert "1 function with failing tests, most often because of wrong values (1)." in " ".join(shown.split())
+
+
 def test_the_report_ends_with_the_page_and_what_to_type_next(end: list[str], runs: Path, tmp_path: Path) -> None:
     assert end[-3].startswith(f"wrote {tmp_path}/report/index.html, report.md, ")
     assert end[-2:] == [
