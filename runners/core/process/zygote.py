@@ -6,7 +6,8 @@ new worker's channel, its output pipe and its phase file. The replies are JSON l
 and ``exited`` for each worker. Only one worker lives at a time, since an accelerator has one holder. Therefore a
 blocking wait is enough.
 
-If forking after the import is not safe (CUDA and PyTorch 1), the zygote imports nothing and each worker imports the framework.
+If forking after the import is not safe (CUDA and PyTorch 1), the zygote imports nothing and each worker imports the
+framework.
 Linux kills a worker when its zygote dies. The zygote inherits what a worker has started, and ends it before the next
 worker starts and before the zygote exits. Between supervisor and zygote is a guard, which imports nothing and only
 waits: if both are killed at once, it inherits everything and ends it. (The kernel could signal each process at its
