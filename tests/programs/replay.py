@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from runners.core.process.request_handler import SEED
+from runners.core.process.second_looks import SEED
 from runners.core.public import permitted
 from runners.core.testing import cases
 from runners.core.testing.trial import Trial

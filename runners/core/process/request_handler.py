@@ -1,4 +1,4 @@
-"""Handles a worker's requests: runs a test, or runs it again with its operations traced or its outputs recorded."""
+"""Handles a worker's requests: runs a test, or hands it to what looks at it again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import time
 from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple
 
 from runners.core import failure
-from runners.core.adapter import Adapter, Operation
+from runners.core.adapter import Adapter
 from runners.core.errors import BadInput
 from runners.core.mutants import own
 from runners.core.mutants.probe import Probe
 from runners.core.mutants.requested import AnyMutant, mutant_of
 from runners.core.prediction import prediction
 from runners.core.prediction.prediction import Predictor
+from runners.core.process.second_looks import SEED, SecondLooks
 from runners.core.public import names, permitted
 from runners.core.result import PHASES, Message, SyncCheck, TimedCall
 from runners.core.testing import cases
@@ -22,9 +23,6 @@ from runners.core.testing.endings import Skip
 from runners.core.testing.trial import Trial
 from runners.core.testing.trial_calls import Observer
 from runners.core.triage import placement, sync_check
-
-SEED = 20230401
-"""Seed of the framework's global random state, set before every test: the order of the tests changes no result."""
 
 SAME_FUNCTION = "the mutant returns the same as the function in this test"
 
@@ -61,13 +59,14 @@ class RequestHandler:
         self._backend = backend
         self._is_on_target = placement.on_target(adapter, device, device_name)
         self._sync_check: SyncCheck | None = None
+        looks = SecondLooks(adapter, device, self._run_case, self._is_on_target)
         self._handlers: Mapping[str, Callable[[Message], Message]] = {
             "resolve_names": self._resolve_names,
             "describe_mutants": self._describe_mutants,
             "test": self._predict if backend else self._test,
-            "trace_ops": self._trace_ops,
-            "record_outputs": self._record_outputs,
-            "classify_outputs": self._classify_outputs,
+            "trace_ops": looks.trace_ops,
+            "record_outputs": looks.record_outputs,
+            "classify_outputs": looks.classify_outputs,
             "device_state": self._device_state,
         }
 
@@ -174,70 +173,6 @@ class RequestHandler:
         except Exception as error:
             facts = failure.facts_of(error)
             return sync_check.failed("the kernel could not be run: {type}: {message}".format(**facts))
-
-    def _trace_ops(self, request: Message) -> Message:
-        """Runs a test again with every operation traced. Returns its placement, and the counters of each call that cost
-        too much in a timed call."""
-        adapter, device = self._adapter, self._device
-        operations: list[Operation] = []
-        untraced: list[str] = []
-        observed: list[Message] = []
-        locations: set[str] = set()
-
-        def observer(call: Callable[[], Any]) -> Any:
-            with adapter.trace_ops(device, counts=request["timed"]) as trace:
-                output = call()
-                adapter.wait(output)
-            operations.extend(trace.operations)
-            untraced.extend(trace.untraced)
-            observed.append({"counters": dict(trace.counters)})
-            return output
-
-        try:
-            self._run_case(request, SEED, observer, locations=locations)
-        except AssertionError:
-            # A failed check. The calls before it were made.
-            pass
-        except Exception as error:
-            return {"error": "{type}: {message}".format(**failure.facts_of(error))}
-        found = placement.classify(locations, operations, self._is_on_target)
-        return {"placement": placement.with_evidence(found, *dict.fromkeys(untraced)), "observed": observed}
-
-    def _record_outputs(self, request: Message) -> Message:
-        """Runs a test again and stores the outputs of its calls in the file ``path``. Returns their coarsest floating
-        dtype, or None if there are no outputs."""
-        from runners.core.triage import outputs
-
-        found, dtype = self._outputs(request, SEED)
-        if found is None:
-            return {"dtype": None}
-        outputs.store(request["path"], found)
-        return {"dtype": dtype}
-
-    def _classify_outputs(self, request: Message) -> Message:
-        """Computes a test's calls here unchanged, with another seed and in float64, and classifies the stored outputs
-        of the device by them."""
-        from runners.core.triage import outputs, value_verdict
-
-        device = outputs.load(request["path"])
-        host, _ = self._outputs(request, SEED)
-        other_seed, _ = self._outputs(request, SEED + 1)
-        float64, _ = self._outputs(request, SEED, float64_mode=True)
-        return value_verdict.classify(device, host, other_seed, float64, request["dtype"])
-
-    def _outputs(self, request: Message, seed: int, float64_mode: bool = False) -> tuple[list[Any] | None, str]:
-        """The outputs of all calls of a test as host arrays, and their coarsest floating dtype. None if the test did
-        not reach the end of its last call; a check that fails after that does not matter."""
-        from runners.core.triage import outputs
-
-        recorder = outputs.Recorder(self._adapter)
-        try:
-            self._run_case(request, seed, recorder, float64_mode)
-        except AssertionError:
-            pass
-        except Exception:
-            return None, ""
-        return recorder.arrays, recorder.dtype
 
     def _run_case(
         self,
