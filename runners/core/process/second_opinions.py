@@ -111,6 +111,18 @@ class Triage:
             self._classify_values(result, planned.request, dtype, max_relative_error)
         if result["category"] == "precision" and is_accelerator:
             result["full_precision"] = self._full_precision(planned)
+        elif result["value_verdict"] == "wrong" and is_accelerator and max_relative_error is not None:
+            self._doubt_wrong(result, planned, max_relative_error)
+
+    def _doubt_wrong(self, result: TestResult, planned: PlannedTest, max_relative_error: float) -> None:
+        """Values that are no output, such as gradients, are compared with the reference alone. If they are near it, and
+        right in full precision, they are imprecise."""
+        if max_relative_error > failure.IMPRECISE_ERROR:
+            return
+        in_full_precision = self._full_precision(planned)
+        if in_full_precision["outcome"] == "passed":
+            result["value_verdict"], result["category"] = "imprecise", "precision"
+            result["full_precision"] = in_full_precision
 
     def _trace_ops(self, result: TestResult, request: Message) -> None:
         reply = self._ask(self._device, dict(request, do="trace_ops"))
@@ -206,9 +218,7 @@ def _value_verdict(by_host: Message, result: TestResult, max_relative_error: flo
     if by_reference == "wrong" and (
         max_relative_error is None or max_relative_error > OTHER_VALUES_FACTOR * of_outputs
     ):
-        # A gradient, for example.
-        is_near = max_relative_error is not None and max_relative_error <= failure.IMPRECISE_ERROR
-        return "imprecise" if is_near else by_reference
+        return by_reference
     return verdict
 
 

@@ -96,6 +96,12 @@ def test_imprecise_values_that_are_no_output_are_imprecise_too(run):
     )
 
 
+def test_small_errors_that_full_precision_does_not_mend_are_wrong(run):
+    function, options = "fake.scale_almost_in_place", ("--device", "xla", "--runs", "1")
+    found = run(cases("scales_in_place", function=function), *options).results["scales_in_place"]
+    assert (found["value_verdict"], found["category"], found["full_precision"]) == ("wrong", "other", None)
+
+
 def test_imprecise_values_are_tried_again_in_full_precision(result):
     imprecise = result("scale_by_rounding")
     assert (imprecise["outcome"], imprecise["value_verdict"], imprecise["category"]) == (
