@@ -82,6 +82,7 @@ def listed_values(trial: Trial) -> None:
     rows: list[tuple[str, list[Any]]] = [
         ("float32", [float("nan"), float("inf"), float("-inf"), -0.0, 0.1]),
         ("int32", [2**31 - 1, -(2**31), 0, -1]),
+        ("int64", [2**31, -(2**31) - 1, 2**53 + 1]),
         ("int64", [np.int64(each) for each in wide]),
         ("int64", [np.asarray([each, 1]) for each in wide]),
         ("float64", [np.asarray([[each]]) for each in [*fine, np.nan, -np.inf]]),
