@@ -71,3 +71,59 @@ def kinds_of_numbers(trial: Trial) -> None:
         trial.equal(len(found), len(row))
         for value, expected in zip(found, row):
             trial.exact(value, np.asarray(expected, dtype), dtype)
+
+
+def listed_values(trial: Trial) -> None:
+    """Numbers and texts of Python and arrays of NumPy come as they are: not finite, wide, with digits that a narrower
+    dtype has not, of any bytes; those of dictionaries under their keys, in whichever order they were put in."""
+    wide = [2**63 - 1, -(2**63), 2**53 + 1, 2**32 + 1, -(2**31) - 1]
+    fine = [1 + 2.0**-40, 1e300, -5e-300, 2.0**24 + 1]
+    single = np.asarray([1e-38, np.nan, -np.inf, -0.0], "float32")
+    rows: list[tuple[str, list[Any]]] = [
+        ("float32", [float("nan"), float("inf"), float("-inf"), -0.0, 0.1]),
+        ("int32", [2**31 - 1, -(2**31), 0, -1]),
+        ("int64", [2**31, -(2**31) - 1, 2**53 + 1]),
+        ("int64", [np.int64(each) for each in wide]),
+        ("int64", [np.asarray([each, 1]) for each in wide]),
+        ("float64", [np.asarray([[each]]) for each in [*fine, np.nan, -np.inf]]),
+        ("float32", [np.roll(single, number) for number in range(4)]),
+        ("bool", [[True, False], [False, False]]),
+    ]
+    for dtype, row in rows:
+        made = trial.call(row)
+        found = list(made)
+        trial.equal((len(found), made.cardinality()), (len(row), len(row)))
+        trial.equal(made.options() == tf.data.Options(), True)
+        for value, given in zip(found, row):
+            trial.exact(value, np.asarray(given, dtype), dtype)
+        if isinstance(row[0], list):
+            continue
+        keyed = [{"z": each, "a": (np.int64(place), "x"), "m": -1} for place, each in enumerate(row)]
+        for place, (part, given) in enumerate(zip(trial.call(keyed), row)):
+            trial.exact(part["z"], np.asarray(given, dtype), dtype)
+            trial.equal(trial.numpy((part["a"], part["m"])), ((place, b"x"), -1))
+    words = ["", " ", "a\0b", "Ger\u00e4t \u20ac", "a ", b"", b"\xff\0", b"\0"]
+    for word, text in zip(words, trial.call(words)):
+        expected = word if isinstance(word, bytes) else word.encode()
+        trial.equal(text, np.asarray(expected, object))
+
+
+def listed_unequal(trial: Trial, dtype: str) -> None:
+    """Lists and arrays of unequal lengths stay so, also nested ones and those of two axes; only what all have in common
+    is known of them."""
+    lengths = [1, 2, 0, 5, 3]
+    hosts = [np.arange(1, length + 1).astype(dtype) for length in lengths]
+    given: list[Any] = [host.tolist() for host in hosts] if dtype == "int32" else list(hosts)
+    if dtype == "int32":
+        given[2] = hosts[2]  # An empty list has another dtype.
+    made = trial.call(given)
+    trial.equal(made.element_spec, tf.TensorSpec([None], trial.dtype(dtype)))
+    for _ in range(2):
+        for found, host in zip(made, hosts):
+            trial.exact(found, host, dtype)
+    nested = trial.call([{"z": (host,), "a": np.stack([host, host])} for host in hosts])
+    shapes = [part.shape.as_list() for part in tf.nest.flatten(nested.element_spec)]
+    trial.equal(shapes, [[2, None], [None]])
+    for found, host in zip(nested, hosts):
+        trial.exact(found["z"][0], host, dtype)
+        trial.exact(found["a"], np.stack([host, host]), dtype)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from runners.core.testing.trial import Trial
 from runners.tensorflow.cases.checkpoints import new_folder
+from runners.tensorflow.graph_mode import beside
 from runners.tensorflow.hooked_training import Listener, make_training, saved_steps, train
 
 v1 = tf.compat.v1
@@ -53,3 +54,59 @@ def written(trial: Trial) -> None:
     path = str(folder / "model.ckpt")
     trial.equal(logged, [(step, v1.SessionLog.CHECKPOINT, path) for step in (0, 2, 3)])
     trial.equal(graphs > 0, True)
+
+
+def told_in_time(trial: Trial, given: str) -> None:
+    """``before_save`` is called when nothing of its step is written yet, ``after_save`` when the checkpoint can be
+    read, both with a session that has the values of this step; first all of the one kind, then all of the other."""
+    training, folder, seen = make_training(trial), new_folder(), []
+
+    class _Looks(Listener):
+        def _look(self, what: str, session: Any, step: Any) -> None:
+            written = (folder / f"own-{int(step)}.index").exists()
+            (weights,) = training.graph.get_collection(v1.GraphKeys.TRAINABLE_VARIABLES)
+            value = session.run(weights)
+            seen.append((what, int(step), written))
+            trial.equal(value, training.host * 2 ** int(step))
+
+        def before_save(self, session: Any, global_step_value: Any) -> None:
+            self._look("before", session, global_step_value)
+
+        def after_save(self, session: Any, global_step_value: Any) -> bool:
+            self._look("after", session, global_step_value)
+            return False
+
+    period: Any = {"save_steps": 2} if given == "steps" else {"save_secs": 3600}
+    hook = trial.call(str(folder), listeners=[_Looks(), _Looks()], checkpoint_basename="own", **period)
+    train(training, hook, 5)
+    steps = [0, 2, 4, 5] if given == "steps" else [0, 5]
+    calls = [("before", False)] * 2 + [("after", True)] * 2
+    trial.equal(seen, [(what, step, written) for step in steps for what, written in calls])
+
+
+def session_again(trial: Trial) -> None:
+    """A session that is created again, after a failure, begins with a checkpoint of its first step; the period goes on
+    from there."""
+    training, folder, listener = make_training(trial), new_folder(), Listener()
+    hook = trial.call(str(folder), save_steps=3, listeners=[listener])
+    failures = [v1.errors.AbortedError(None, None, "lost")]
+
+    class _Fails(v1.train.SessionRunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            if failures and run_context.session.run(step) == 5:
+                raise failures.pop()
+
+    try:
+        with beside(training.graph):
+            (step,) = training.graph.get_collection(v1.GraphKeys.GLOBAL_STEP)
+            creator = v1.train.ChiefSessionCreator(checkpoint_dir=str(folder))
+            with v1.train.MonitoredSession(session_creator=creator, hooks=[_Fails(), hook]) as session:
+                trial.repeatable = False
+                for _ in range(8):
+                    session.run(training.train)
+    finally:
+        v1.summary.FileWriterCache.clear()
+    saved = [step for what, step in listener.calls if what == "after"]
+    # The fifth step is lost, and the call that lost it is made again from the checkpoint of the third one.
+    trial.equal(saved, [0, 3, 3, 6, 7])
+    trial.equal(saved_steps(folder), [0, 3, 6, 7])

@@ -173,3 +173,16 @@ def survivals(trial: Trial) -> None:
     for output, name in zip(found, ("bell/own/", "bell/own_1/")):
         trial.check(name in output.op.name, f"the result is named {output.op.name}, expected {name} in it")
         trial.equal(output.shape.as_list(), [None, 3])
+
+
+def zeros_of_arrays(trial: Trial) -> None:
+    """Sizes are an array or a shape of any number of axes, of integers of any kind, or NumPy's numbers in a list."""
+    for sizes in ([], [3], [1], [0], [2, 3], [1, 2, 1, 3], [7, 0, 2]):
+        kinds: list[Any] = [np.asarray(sizes, kind) for kind in ("int32", "int64")]
+        kinds += [tf.TensorShape(sizes), tuple(sizes), [np.int64(size) for size in sizes]]
+        kinds += [trial.tensor(np.asarray(sizes, "int64")), tf.Variable(np.asarray(sizes, "int32"))]
+        for given in kinds:
+            for dtype in ("float64", "int32"):
+                output = trial.call(given, dtype=tf.as_dtype(dtype))
+                trial.equal(output.shape.as_list(), sizes)
+                trial.exact(output, np.zeros(sizes), dtype)

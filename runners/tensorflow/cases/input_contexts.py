@@ -73,3 +73,16 @@ def shares_of_input(trial: Trial, size: int) -> None:
     trial.equal(len(batches), 3)
     for number, batch in enumerate(batches):
         trial.close(batch, np.arange(size) + 1 + number * size, dtype="int64")
+
+
+def tensors(trial: Trial, dtype: str) -> None:
+    """A size that is a tensor has a share that is one, of its dtype; remainders are refused."""
+    for replicas in (1, 3):
+        context = tf.distribute.InputContext(num_input_pipelines=2, input_pipeline_id=1, num_replicas_in_sync=replicas)
+        for size in (0, 3, 96):
+            found = trial.call(context, trial.tensor(np.asarray(size, dtype)))
+            trial.check(tf.is_tensor(found), f"the share is {found!r}")
+            trial.close(found, size // replicas, dtype=dtype)
+        if replicas > 1:
+            for size in (1, 100, 97):
+                trial.raises(["ValueError"], "divisible", context, trial.tensor(np.asarray(size, dtype)))

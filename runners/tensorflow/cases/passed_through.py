@@ -136,3 +136,33 @@ def counts(trial: Trial) -> None:
         for (value, update), expected in zip(found, (0.5, 1.0)):
             trial.check(abs(session.run(update) - expected) < 1e-6, f"expected {expected}")
             trial.check(abs(session.run(value) - expected) < 1e-6, f"expected {expected}")
+
+
+def mapped_as_they_are(trial: Trial) -> None:
+    """Arrays, tensors and objects reach the function themselves; what it returns is put into the result itself, of any
+    type; its errors are raised as they are, after which nothing more is called."""
+    array, tensor = np.arange(3.0), trial.tensor([1.0, 2.0], "float32")
+    leaves = [array, tensor, b"x", object(), np.float64(0.1), 2**70, float("nan"), True, len, int]
+    seen: list[Any] = []
+    found = trial.call([0] * len(leaves), seen.append, leaves)
+    trial.repeatable = False
+    trial.equal(found, [None] * len(leaves))
+    trial.check(all(one is other for one, other in zip(seen, leaves)), f"copies reach the function: {seen}")
+    results = [*leaves, 2.5, 7, None, "text", (1, [2]), [], {"k": 1}]
+    kept = iter(results)
+    found = trial.call(
+        dict.fromkeys(range(len(results)), (0,)), lambda _: next(kept), {n: (n,) for n in range(len(results))}
+    )
+    same = all(found[n][0] is result for n, result in enumerate(results))
+    trial.check(same, f"the function returned {results}, the result is {found}")
+    for error in (ZeroDivisionError("mine"), KeyError("mine"), StopIteration("mine"), AttributeError("mine")):
+        called: list[int] = []
+
+        def fails(leaf: int, error: Exception = error, called: list[int] = called) -> int:
+            called.append(leaf)
+            if leaf == 2:
+                raise error
+            return leaf
+
+        trial.raises([type(error).__name__], "mine", [0, (0, 0)], fails, [1, (2, 3)])
+        trial.equal(called, [1, 2])

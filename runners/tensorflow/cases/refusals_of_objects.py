@@ -3,7 +3,7 @@ refuses after it was created."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -158,3 +158,18 @@ def host_function(trial: Trial, what: str) -> None:
         "arguments": (lambda x, y: x, ["InvalidArgumentError", "TypeError"], "argument"),
     }[what]
     trial.raises(kinds, word, on_host, [trial.tensor(trial.random(3, seed=8))], tf.float32)
+
+
+def assigned_shapes(trial: Trial, shape: Sequence[int]) -> None:
+    """A variable of known shape takes no value of another one, also none that could be broadcast; it keeps its value.
+    One of unknown shape takes each."""
+    host = trial.random(3, 4, seed=5)
+    value = np.ones(shape, "float32")
+    for trainable in (True, False):
+        for given in (value, value.tolist(), trial.tensor(value)):
+            made = trial.make(trial.tensor(host), trainable=trainable)
+            trial.method_raises(made, "assign", ["ValueError", "InvalidArgumentError"], "shape", given)
+            trial.exact(made, host, "float32")
+    free = trial.make(trial.tensor(host), shape=tf.TensorShape(None))
+    free.assign(trial.tensor(value))
+    trial.exact(free.read_value(), value, "float32")

@@ -144,3 +144,34 @@ def intersection_unknown_shape(trial: Trial) -> None:
 
     for output, pair in zip(trial.call_inside(body), hosts):
         _check_sets(trial, output, _rows_in_both(*pair), "int64")
+
+
+def intersection_of_padded(trial: Trial, dtype: str, sparse: Sequence[bool]) -> None:
+    """What fills the rows of a sparse argument, also of empty ones, is no element: a zero or an empty text is common
+    only if both have it."""
+    rows = [[[0, 3, 5], [7]], [[0], []], [[], [0, 2]], [[4, 0, 9], [9, 4]], [[], []]]
+    sides = []
+    for side, as_sparse in enumerate(sparse):
+        parts = [row[side] if as_sparse else (row[side] + [0, 0, 0])[:3] for row in rows]
+        sides.append([[str(each or "").encode() if dtype == "string" else each for each in part] for part in parts])
+    given = []
+    for parts, as_sparse in zip(sides, sparse):
+        host = np.asarray([each for part in parts for each in part], object if dtype == "string" else dtype)
+        places = np.asarray([[row, column] for row, part in enumerate(parts) for column in range(len(part))])
+        values, shape = trial.tensor(host if as_sparse else host.reshape(5, 3), dtype), np.asarray([5, 4])
+        given.append(tf.SparseTensor(trial.tensor(places), values, trial.tensor(shape)) if as_sparse else values)
+    both = [sorted(set(first) & set(second)) for first, second in zip(*sides)]
+    indices = [[row, column] for row, part in enumerate(both) for column in range(len(part))]
+    values = [each for part in both for each in part]
+    _check_sets(trial, trial.call(*given), (indices, values, [5, max(map(len, both))]), dtype)
+
+
+def intersection_of_lists(trial: Trial, size: int) -> None:
+    """Lists and arrays are sets, too, of the dtypes of tensors that are made of them; a common row of any length is
+    found as a whole, in rising order."""
+    first = np.random.RandomState(5).permutation(size)
+    second = np.arange(-size, size + 1, dtype="int32")
+    expected = [[0, place] for place in range(size)], np.arange(size), [1, size]
+    _check_sets(trial, trial.call([first.tolist()], [second.tolist()]), expected, "int32")
+    _check_sets(trial, trial.call([first.tolist()], second[None]), expected, "int32")
+    _check_sets(trial, trial.call(first[None].astype("int64"), second[None].astype("int64")), expected, "int64")
