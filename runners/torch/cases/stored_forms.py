@@ -114,3 +114,23 @@ def same_size_after_resize(trial: Trial) -> None:
         for tensors in ((one, other), (other, one)):
             found = trial.call(*tensors)
             trial.check(found is expected, f"of the shape {shape} the result is {found!r}, expected {expected}")
+
+
+def same_size_of_values(trial: Trial, dtype: str) -> None:
+    """Neither values, NaN and infinities among them, nor whether a gradient is wanted count: the shapes alone do. The
+    tensors keep their values."""
+    special = {"b": [[True, False], [False, False]], "i": [[0, -1], [7, 0]], "f": [[np.nan, np.inf], [-np.inf, -0.0]]}
+    kind = "b" if dtype == "bool" else "i" if dtype.startswith("int") else "f"
+    arrays = [np.array(special[kind]), np.zeros((2, 2)), np.ones((2, 2))]
+    tensors = [trial.tensor(array, dtype) for array in arrays]
+    if kind == "f":
+        tensors.append(trial.tensor(arrays[0], dtype).requires_grad_())
+    for one in tensors:
+        for other in tensors:
+            found = trial.call(one, other)
+            trial.check(found is True, f"expected True, got {found!r}")
+            for each in (other[:1], other.reshape(4), other[None]):
+                found = trial.call(one, each)
+                trial.check(found is False, f"of the shape {list(each.shape)} the result is {found!r}, expected False")
+    for tensor, array in zip(tensors, arrays):
+        trial.exact(tensor, array, dtype)
