@@ -138,8 +138,8 @@ def same_size_of_values(trial: Trial, dtype: str) -> None:
 
 def saddmm_by_keywords(trial: Trial) -> None:
     """Factors have all digits of float64, NaN and infinities of the first matrix stay, and the matrices can be given
-    by keyword. Matrices with several entries for one place keep these. An output tensor of another size, with entries of
-    its own, has only those of the result afterwards."""
+    by keyword. Matrices with several entries for one place keep these. An output tensor of another size, with entries
+    of its own, has only those of the result afterwards."""
     places = trial.tensor(np.array([[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]]))
     given = np.array([np.nan, np.inf, 1.5, 0.25, -np.inf]), np.array([0.3, -1.7, 0.1, 0.2, 2.1])
     right = trial.random(2, 2, dtype="float64", seed=3)
