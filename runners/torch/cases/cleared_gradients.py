@@ -57,3 +57,23 @@ def _tree() -> Any:
         outer.second, outer.again = inner, outer.first
         inner = outer
     return inner
+
+
+def by_default(trial: Trial) -> None:
+    """Without set_to_none, PyTorch 1 fills the gradients with zeros in place and PyTorch 2 sets them to None, for a
+    module alone and within others, again and again."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Module(), torch.nn.BatchNorm1d(3)).to(trial.device)
+    fills = torch.__version__.startswith("1.")
+    trial.repeatable, trial.writes = False, True
+    for module in (net, net[0], net, net[2], net):
+        before = []
+        for parameter in net.parameters():
+            parameter.grad = torch.full_like(parameter, 2.5)
+            before.append((parameter, parameter.grad))
+        cleared = list(module.parameters())
+        trial.check(trial.call(module) is None, "expected None to be returned")
+        for parameter, gradient in before:
+            own = any(parameter is each for each in cleared)
+            expected = gradient if fills or not own else None
+            trial.check(parameter.grad is expected, f"expected {expected!r}, got {parameter.grad!r}")
+            trial.exact(gradient, np.full(tuple(parameter.shape), 0.0 if fills and own else 2.5), "float32")

@@ -110,3 +110,57 @@ def copied_sets(trial: Trial, kind: str) -> None:
     trial.equal([len(joined), joined[-2], joined[-1]], [begin + len(order) + 2, 5, 6])
     (found,) = joined[begin]
     trial.exact(found, -host[order[0]], "float32")
+
+
+def every_position(trial: Trial, kind: str, count: int) -> None:
+    """Positions around the powers of two, from either end, and a large step through all others give the item at this
+    place, by a Python number; the length is that of all items.
+
+    ``kind``: "subset" or "concat".
+    """
+    numbers = _Numbers(2**40)
+    order = [(7919 * place + 3) % 1000003 for place in range(count)]
+    first = count // 3
+    made = trial.make(numbers, order) if kind == "subset" else trial.make([order[:first], order[first:]])
+    trial.equal(trial.call_method(made, "__len__"), count)
+    edges = [edge + step for bits in (5, 7, 8, 10, 15, 16, 17) for edge in (2**bits,) for step in (-1, 0, 1)]
+    places = sorted({*(place for place in edges if place < count), *range(0, count, 997), count - 1, first - 1, first})
+    found = [trial.call_method(made, "__getitem__", place) for place in places]
+    trial.equal(found, [order[place] for place in places])
+    found = [trial.call_method(made, "__getitem__", place - count) for place in places]
+    trial.equal(found, [order[place] for place in places])
+
+
+def given_objects(trial: Trial, kind: str) -> None:
+    """The data sets and indices that are given are kept as they are, nested ones too; ConcatDataset has a list of its
+    own. What is appended later to a part does not change its length, and neither does the list. Items
+    have NaN where the data set has it. NumPy numbers and tensors are positions, too. ``+`` puts the left one first.
+
+    ``kind``: "subset" or "concat".
+    """
+    values = np.array([[np.nan, 1.0], [np.inf, -0.0], [-np.inf, 2.0], [3.0, np.nan]])
+    rows = [trial.tensor(row) for row in values]
+    inner = trial.function(rows, [3, 0, 2, 1]) if kind == "subset" else trial.function([rows[3:], rows[:2], rows[2:3]])
+    order, parts = [2, 0], [inner, rows]
+    made = trial.make(inner, order) if kind == "subset" else trial.make(parts)
+    wanted = [2, 3] if kind == "subset" else [3, 0, 1, 2, 0, 1, 2, 3]
+    trial.repeatable = False
+    if kind == "subset":
+        trial.check(made.dataset is inner and made.indices is order, "the data set or the indices were replaced")
+    else:
+        trial.check(
+            type(made.datasets) is list and made.datasets is not parts, "the datasets are not a list of its own"
+        )
+        trial.check(made.datasets[0] is inner and made.datasets[1] is rows, "a part was replaced")
+        trial.equal([type(made.cumulative_sizes) is list, list(made.cumulative_sizes)], [True, [4, 8]])
+        parts.append([1])
+        rows.append(rows[0])
+    trial.equal(trial.call_method(made, "__len__"), len(wanted))
+    for place, row in enumerate(wanted):
+        for position in (place, np.int64(place), np.int16(place), torch.tensor(place), place - len(wanted)):
+            trial.exact(trial.call_method(made, "__getitem__", position), values[row], "float64")
+    others = [1, 2, 3]
+    joined, twice = made + others, made + made
+    trial.equal([len(joined), joined[-3], len(twice)], [len(wanted) + 3, 1, 2 * len(wanted)])
+    trial.exact(joined[0], values[wanted[0]], "float64")
+    trial.exact(twice[len(wanted)], values[wanted[0]], "float64")

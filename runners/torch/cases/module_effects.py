@@ -131,3 +131,87 @@ def parameter_names(trial: Trial) -> None:
     late = torch.nn.parameter.UninitializedParameter()
     trial.check(trial.call(module, "late", late) is None, "expected None to be returned")
     trial.check(dict(module.named_parameters())["late"] is late, "the module has another parameter")
+
+
+def added_names(trial: Trial) -> None:
+    """add_module takes any name without a dot, and leaves it as it is. A child keeps its dtype, which is not that of
+    its parent."""
+    net = torch.nn.Module()
+    net.weight = torch.nn.Parameter(_ones(trial, 2))
+    names = ["Layer", "_hidden", "__private", "layer_1" * 12, " two words ", "0", "-1", "größe", "class", "a\tb"]
+    children = []
+    trial.repeatable = False
+    for number, name in enumerate(names):
+        child = torch.nn.Linear(1, 1, dtype=(torch.float64, torch.bfloat16)[number % 2], device=trial.device)
+        children.append(child)
+        trial.check(trial.call(net, name, child) is None, "expected None to be returned")
+        trial.check(getattr(net, name) is child, f"the attribute {name!r} is not the module")
+    trial.equal([name for name, _ in net.named_children()], names)
+    trial.check(all(one is other for one, other in zip(net.children(), children)), "a child was replaced")
+    trial.equal(
+        list(net.state_dict()), ["weight", *(f"{name}.{part}" for name in names for part in ("weight", "bias"))]
+    )
+    kinds = [trial.dtype_name(child.weight) for child in children]
+    trial.equal(kinds, [("float64", "bfloat16")[number % 2] for number in range(len(names))])
+    trial.equal(
+        [trial.dtype_name(net.weight), "weight" in net.__dict__, "Layer" in net.__dict__], ["float32", False, False]
+    )
+
+
+def refuses_member(trial: Trial, kind: str) -> None:
+    """A name that is no text, and a member that is neither None nor of the right class, raise a TypeError; names that
+    are taken by a member or attribute of another kind raise a KeyError. The module stays as it was.
+
+    ``kind``: "module" or "parameter".
+    """
+    net = torch.nn.BatchNorm2d(2).to(trial.device)
+    net.add_module("inner", torch.nn.Linear(1, 1))
+    state, own = list(net.state_dict()), sorted(net.__dict__)
+    good = torch.nn.Linear(1, 1) if kind == "module" else torch.nn.Parameter(_ones(trial, 1))
+    others = [_ones(trial, 1), [1.0], 1.0, "text", np.ones(1), torch.nn.Linear, (good,), lambda x: x]
+    others.append(torch.nn.Parameter(_ones(trial, 1)) if kind == "module" else torch.nn.Linear(1, 1))
+    for name in (b"name", 3, None, 1.5, ("a",), ["a"]):
+        trial.raises(["TypeError"], "str", net, name, good)
+    for other in others:
+        trial.raises(["TypeError"], "Module subclass" if kind == "module" else "Parameter", net, "name", other)
+    taken = ["running_mean", "forward", "training", "eps", "_modules", "weight" if kind == "module" else "inner"]
+    for name in taken:
+        trial.raises(["KeyError"], "exists", net, name, good)
+        trial.raises(["KeyError"], "exists", net, name, None)
+    for name in ("a.b", ".", "inner.weight"):
+        trial.raises(["KeyError"], "contain", net, name, good)
+    trial.raises(["KeyError"], "empty string", net, "", good)
+    trial.equal([list(net.state_dict()), sorted(net.__dict__)], [state, own])
+
+
+def reset_keeps_the_rest(trial: Trial, affine: bool, tracks: bool) -> None:
+    """A reset leaves weight, bias and their gradients, options, mode and hooks as they are, whether or not statistics
+    are tracked, and the buffers are the same tensors."""
+    norm = torch.nn.BatchNorm2d(5, eps=0.25, momentum=0.5, affine=affine, track_running_stats=tracks).to(trial.device)
+    called: list[Any] = []
+    norm.register_forward_hook(lambda *_: called.append("hook"))
+    for number, parameter in enumerate(norm.parameters()):
+        parameter.data.copy_(trial.tensor(trial.random(5, seed=number)))
+        parameter.grad = trial.tensor(trial.random(5, seed=number + 5))
+    gradients = [parameter.grad for parameter in norm.parameters()]
+    given = trial.tensor(trial.random(2, 5, 3, 3, seed=9))
+    trial.repeatable, trial.writes = False, True
+    for training in (True, False):
+        norm.train()(given)
+        norm.train(training)
+        members = [*norm._parameters.items(), *norm._buffers.items()]
+        trial.check(trial.call(norm) is None, "expected None to be returned")
+        now = [*norm._parameters.items(), *norm._buffers.items()]
+        trial.equal([name for name, _ in now], [name for name, _ in members])
+        trial.check(all(one is other for (_, one), (_, other) in zip(now, members)), "a tensor was replaced")
+        facts = [norm.training, norm.affine, norm.track_running_stats, norm.eps, norm.momentum, norm.num_features]
+        trial.equal(facts, [training, affine, tracks, 0.25, 0.5, 5])
+        for number, (parameter, gradient) in enumerate(zip(norm.parameters(), gradients)):
+            trial.exact(parameter.detach(), trial.random(5, seed=number), "float32")
+            trial.check(parameter.grad is gradient and parameter.requires_grad, "a gradient or its flag was changed")
+            trial.exact(gradient, trial.random(5, seed=number + 5), "float32")
+        if tracks:
+            trial.exact(norm.running_mean, np.zeros(5), "float32")
+            trial.exact(norm.running_var, np.ones(5), "float32")
+            trial.exact(norm.num_batches_tracked, np.array(0), "int64")
+    trial.equal(called, ["hook", "hook"])

@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
+import numpy as np
 import torch
 
 from runners.core.testing.trial import Trial
@@ -105,3 +106,34 @@ def state_dict_by_position(trial: Trial) -> None:
             trial.equal(list(state), ["first", f"{prefix}weight", f"{prefix}inner.weight"])
             trial.equal([state[f"{prefix}weight"] is net.weight, state[f"{prefix}weight"].requires_grad], [keep, keep])
             trial.exact(state[f"{prefix}weight"].detach(), values, "float64")
+
+
+def state_dict_given(trial: Trial, kind: str) -> None:
+    """The entries are added to the dictionary that is given by keyword, whose own entries stay: it is returned itself.
+    The prefix comes first in each name as it is, with a dot or without one. NaN, infinities and zeros of both signs are
+    kept.
+
+    ``kind``: "dict" or "OrderedDict".
+    """
+    values = np.array([[np.nan, np.inf, -np.inf], [-0.0, 0.0, 1.5]])
+    for prefix in ("", "a.", "a", "a_b.c", "module.module."):
+        net = torch.nn.Module()
+        net.weight = torch.nn.Parameter(trial.tensor(values))
+        net.inner = torch.nn.BatchNorm1d(2).to(trial.device)
+        net.inner.running_var[1] = float("inf")
+        given = {"dict": dict, "OrderedDict": OrderedDict}[kind](first=1)
+        trial.repeatable = False
+        state = trial.call(net, destination=given, prefix=prefix)
+        trial.check(state is given, "the returned state is not the given one")
+        inner = [f"inner.{name}" for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")]
+        trial.equal(list(state), ["first", *(f"{prefix}{name}" for name in ["weight", *inner])])
+        trial.equal(state["first"], 1)
+        for name, wanted, dtype in (
+            ("weight", values, "float64"),
+            ("inner.running_var", np.array([1.0, np.inf]), "float32"),
+            ("inner.num_batches_tracked", np.array(0), "int64"),
+        ):
+            found = state[f"{prefix}{name}"]
+            trial.exact(found, wanted, dtype)
+            trial.equal([found.requires_grad, found.is_leaf], [False, True])
+        trial.equal(np.signbit(trial.numpy(state[f"{prefix}weight"]))[1].tolist(), [True, False, False])

@@ -114,3 +114,48 @@ def same_size_after_resize(trial: Trial) -> None:
         for tensors in ((one, other), (other, one)):
             found = trial.call(*tensors)
             trial.check(found is expected, f"of the shape {shape} the result is {found!r}, expected {expected}")
+
+
+def same_size_of_values(trial: Trial, dtype: str) -> None:
+    """Neither values, NaN and infinities among them, nor whether a gradient is wanted count: the shapes alone do. The
+    tensors keep their values."""
+    special = {"b": [[True, False], [False, False]], "i": [[0, -1], [7, 0]], "f": [[np.nan, np.inf], [-np.inf, -0.0]]}
+    kind = "b" if dtype == "bool" else "i" if dtype.startswith("int") else "f"
+    arrays = [np.array(special[kind]), np.zeros((2, 2)), np.ones((2, 2))]
+    tensors = [trial.tensor(array, dtype) for array in arrays]
+    if kind == "f":
+        tensors.append(trial.tensor(arrays[0], dtype).requires_grad_())
+    for one in tensors:
+        for other in tensors:
+            found = trial.call(one, other)
+            trial.check(found is True, f"expected True, got {found!r}")
+            for each in (other[:1], other.reshape(4), other[None]):
+                found = trial.call(one, each)
+                trial.check(found is False, f"of the shape {list(each.shape)} the result is {found!r}, expected False")
+    for tensor, array in zip(tensors, arrays):
+        trial.exact(tensor, array, dtype)
+
+
+def saddmm_by_keywords(trial: Trial) -> None:
+    """Factors have all digits of float64, NaN and infinities of the first matrix stay, and the matrices can be given
+    by keyword. Matrices with several entries for one place keep these. An output tensor of another size, with entries
+    of its own, has only those of the result afterwards."""
+    places = trial.tensor(np.array([[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]]))
+    given = np.array([np.nan, np.inf, 1.5, 0.25, -np.inf]), np.array([0.3, -1.7, 0.1, 0.2, 2.1])
+    right = trial.random(2, 2, dtype="float64", seed=3)
+    dense = [np.array([[each[0], each[4]], [each[1], each[2] + each[3]]]) for each in given]
+    for beta, alpha, by_name in ((0.1, -0.7, True), (-1 / 3, 1e-9 + 1, False)):
+        added, left = (_sparse(places, trial.tensor(each)) for each in given)
+        expected = beta * dense[0] + alpha * (dense[1] @ right)
+        for shape in (None, (2, 2), (3, 4)):
+            out = None if shape is None else trial.tensor(np.ones(shape)).to_sparse()
+            named = {} if out is None else {"out": out}
+            trial.repeatable = False
+            matrices = {"input": added, "mat1": left, "mat2": trial.tensor(right)}
+            placed = [] if by_name else [matrices.pop(name) for name in ("input", "mat1", "mat2")]
+            found = trial.call(*placed, **matrices, beta=beta, alpha=alpha, **named)
+            trial.check(out is None or found is out, "the returned tensor is not the one given as out=")
+            trial.close(found.to_dense(), expected, dtype="float64")
+        for each, values in zip((added, left), given):
+            trial.equal([each.is_coalesced(), each._nnz()], [False, 5])
+            trial.exact(each._values(), values, "float64")

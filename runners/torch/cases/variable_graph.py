@@ -54,3 +54,14 @@ def memory(trial: Trial) -> None:
     made = trial.call(parameter, True)
     trial.check(type(made) is torch.Tensor, f"expected a plain tensor, got {type(made).__name__}")
     trial.equal([made.requires_grad, made.data_ptr()], [True, parameter.data_ptr()])
+
+
+def class_of_tensors(trial: Trial) -> None:
+    """Every tensor is an instance of Variable, whatever its dtype, history and class; other values are none."""
+    leaf = trial.tensor(trial.random(3, seed=1)).requires_grad_()
+    made = trial.call(leaf, requires_grad=True)
+    trial.check(type(made) is torch.Tensor, f"expected a plain tensor, got {type(made).__name__}")
+    instances = [made, leaf, leaf * 2, leaf.detach(), torch.nn.Parameter(leaf.detach()), leaf > 0, leaf[:0]]
+    trial.equal([isinstance(each, trial.function) for each in instances], [True] * len(instances))
+    others = [trial.numpy(leaf.detach()), [1.0], 1.0, "tensor", None, torch.Tensor, torch.nn.Linear(1, 1)]
+    trial.equal([isinstance(each, trial.function) for each in others], [False] * len(others))
