@@ -92,3 +92,26 @@ def dtypes_of_parts(trial: Trial, dtypes: Sequence[str]) -> None:
             trial.equal((tf.as_dtype(part.dtype).name, part.name), (tensor.dtype.name, tensor.name))
             trial.equal(tf.TensorShape(part.tensor_shape), tensor.shape)
             trial.equal(part.tensor_shape.unknown_rank, tensor.shape.rank is None)
+
+
+def runs_nothing(trial: Trial) -> None:
+    """The operation for after loading is not run while the model is saved, neither in the session nor for what is
+    written; it runs at each load. Saving draws nothing and leaves the session usable."""
+    with building(trial) as graph:
+        count = v1.get_variable("count", initializer=tf.constant(10), use_resource=True)
+        y = tf.add(v1.placeholder(tf.int32, [], "x"), count, "y")
+        late = tf.group(count.assign_add(1), name="late")
+    with beside(graph), v1.Session() as session:
+        session.run(count.initializer)
+        folder = str(new_folder() / "model")
+        trial.repeatable = False
+        trial.call(session, folder, {"x": graph.get_tensor_by_name("x:0")}, {"y": y}, legacy_init_op=late)
+        close(trial, session.run(count), 10, "int32")
+        close(trial, session.run(y, {"x:0": 5}), 15, "int32")
+        session.run(late)
+        close(trial, session.run(count), 11, "int32")
+    trial.equal(tf.train.load_variable(folder + "/variables/variables", "count"), 10)
+    for _ in range(2):
+        with beside(tf.Graph()), v1.Session() as session:
+            v1.saved_model.load(session, ["serve"], folder)
+            close(trial, session.run("y:0", {"x:0": 5}), 16, "int32")
