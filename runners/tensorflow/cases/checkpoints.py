@@ -5,6 +5,7 @@ Folders stay in the run's temporary folder, because repeated calls for the stead
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Sequence
@@ -196,8 +197,8 @@ def refuses(trial: Trial, what: str) -> None:
 
 
 def leaves_files(trial: Trial) -> None:
-    """Listing reads the files and changes none of them. A folder and a prefix can be text or paths; each call gives a
-    list of its own, which can be changed."""
+    """Listing reads the files and changes none of them. A folder and a prefix can be text or paths, also relative ones;
+    each call gives a list of its own, which can be changed."""
     folder = new_folder()
     variable = tf.Variable(trial.tensor(trial.random(2, 3, seed=1)))
     prefix = tf.train.Checkpoint(kept=variable).save(str(folder / "kept"))
@@ -209,7 +210,15 @@ def leaves_files(trial: Trial) -> None:
     before = state()
     names = [_GRAPH[0], "kept/.ATTRIBUTES/VARIABLE_VALUE", "save_counter/.ATTRIBUTES/VARIABLE_VALUE"]
     expected = list(zip(names, ([], [2, 3], [])))
-    for given in (prefix, Path(prefix), str(folder), folder, prefix):
+    for given in (
+        prefix,
+        Path(prefix),
+        str(folder),
+        folder,
+        f"{folder}/",
+        os.path.relpath(prefix),
+        os.path.relpath(folder),
+    ):
         found = trial.call(given)
         trial.equal(found, expected)
         trial.equal([type(each) for each in (found, *found)], [list, tuple, tuple, tuple])

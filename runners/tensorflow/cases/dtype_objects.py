@@ -94,7 +94,7 @@ def of_references(trial: Trial) -> None:
         plain = trial.call(name)
         number = plain.as_datatype_enum
         reference = trial.call(name + "_ref")
-        for given in (name + "_ref", number + 100, reference, tf.DType(number + 100)):
+        for given in (name + "_ref", np.str_(name + "_ref"), number + 100, np.int64(number + 100), reference):
             found = trial.call(given)
             trial.check(found is reference, f"{given!r} gave {found!r}, expected tf.{name}_ref")
         trial.equal((reference.name, reference.as_datatype_enum), (name + "_ref", number + 100))

@@ -115,3 +115,13 @@ def shapes_unknown(trial: Trial) -> None:
             trial.equal((shape.numpy().tolist(), int(rank)), (list(array.shape), array.ndim + 1))
     with v1.Session(graph=graph) as session:
         trial.equal(session.run(made[0], {graph.get_operations()[0].outputs[0]: given[0]}), given[0] + 1)
+
+
+def outputs_in_memory(trial: Trial) -> None:
+    """Outputs that are not contiguous have their values; dtypes can be given by name."""
+    host = trial.random(5, 7, seed=1)
+    for array in (host.T, host[::2, ::-1], np.asfortranarray(host), np.broadcast_to(host[:1], [3, 7])):
+        trial.exact(trial.call(lambda array=array: array, [], "float32"), np.array(array), "float32")
+        one, two = trial.call(lambda array=array: (array, array.T), [], ["float32", tf.float32])
+        trial.exact(one, np.array(array), "float32")
+        trial.exact(two, np.array(array.T), "float32")

@@ -92,3 +92,20 @@ def eager_kinds(trial: Trial) -> None:
                 trial.equal(each.read_value(), given)
     with tf.device(None):
         trial.exact(trial.call(tf.Variable("", trainable=False)), np.asarray(True), "bool")
+
+
+def asked_in_scopes(trial: Trial) -> None:
+    """The question is an operation in the scopes around it, and waits for what is around it."""
+    with building(trial) as graph:
+        held = v1.get_variable("held", initializer=tf.constant(2.5), use_resource=True)
+
+    def body(is_variable_initialized: Callable[..., Any]) -> Any:
+        with building(trial, graph), tf.name_scope("outer"), tf.control_dependencies([held.initializer]):
+            return is_variable_initialized(held)
+
+    trial.repeatable = False
+    found = trial.call_inside(body)
+    trial.check(found.op.name.startswith("outer/"), f"the operation is {found.op.name}")
+    trial.equal((found.dtype.name, found.shape.as_list()), ("bool", []))
+    with v1.Session(graph=graph) as session:
+        trial.equal(session.run(found), True)

@@ -143,6 +143,7 @@ def mapped_each(trial: Trial) -> None:
     raises is raised itself, and it is not called again after that."""
     same = trial.tensor([1.0, 2.0], "float32")
     trees: list[Any] = [[3, 3, (3, "a"), {"k": "a", "b": 3}], (same, [same, same]), [None, None], [0, 0.0, False, -0.0]]
+    trees.append([np.float32(3), (np.int64(3), np.bool_(True)), np.zeros([])])
     trial.repeatable = False
     for tree in trees:
         leaves = tf.nest.flatten(tree)

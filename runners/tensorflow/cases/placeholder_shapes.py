@@ -64,3 +64,22 @@ def paths_and_numbers(trial: Trial) -> None:
             doubled = each * 2.0
             for key in (each, each.name):
                 trial.equal(session.run(doubled, {key: host}), host * 2)
+
+
+def of_any_kind(trial: Trial) -> None:
+    """Sizes can be larger than an int32, dtypes quantized ones, resources and variants; a placeholder waits for what is
+    around it."""
+    graph = tf.Graph()
+    kinds = ("qint8", "quint8", "qint32", "resource", "variant", "string")
+
+    def body(placeholder: Any) -> Any:
+        with building(trial, graph), tf.device(None):
+            first = tf.no_op(name="first")
+            with tf.control_dependencies([first]):
+                return [placeholder(kind, [2**40, None, 2**31 + 1]) for kind in kinds]
+
+    trial.repeatable = False
+    for kind, made in zip(kinds, trial.call_inside(body)):
+        trial.equal((made.dtype.name, made.op.get_attr("dtype").name), (kind, kind))
+        trial.equal(made.shape.as_list(), [2**40, None, 2**31 + 1])
+        trial.equal([each.name for each in made.op.control_inputs], ["first"])

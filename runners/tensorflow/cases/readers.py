@@ -243,3 +243,21 @@ def in_scopes(trial: Trial) -> None:
         _operation(trial, operation, graph, reader, None)
         trial.equal(tf.get_static_value(operation.inputs[1]), state.encode())
         trial.equal(operation.device, reader.reader_ref.device)
+
+
+def states(trial: Trial) -> None:
+    """A state can be bytes of any value, text, which is encoded, or an array of NumPy."""
+    graph = tf.Graph()
+    with building(trial, graph), tf.device(None):
+        reader = v1.TextLineReader()
+    given = [b"", b"a\0b", bytes(range(256)), "größe 漢", np.asarray(b"of array"), np.asarray("text", object)]
+    expected = [b"", b"a\0b", bytes(range(256)), "größe 漢".encode(), b"of array", b"text"]
+    trial.repeatable = False
+
+    def body(restore_state: Any) -> Any:
+        with building(trial, graph), tf.device(None):
+            return [restore_state(reader, state) for state in given]
+
+    for operation, state in zip(trial.call_inside(body), expected):
+        _operation(trial, operation, graph, reader, None)
+        trial.check(tf.get_static_value(operation.inputs[1]) == state, f"the state {state!r} became another one")
