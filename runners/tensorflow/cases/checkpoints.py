@@ -5,6 +5,7 @@ Folders stay in the run's temporary folder, because repeated calls for the stead
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Sequence
@@ -193,3 +194,35 @@ def refuses(trial: Trial, what: str) -> None:
         index.unlink()
     given = str(folder) if what == "missing" else path
     trial.raises(["OpError", "ValueError"], "find" if what == "missing" else "sstable", given)
+
+
+def leaves_files(trial: Trial) -> None:
+    """Listing reads the files and changes none of them. A folder and a prefix can be text or paths, also relative ones;
+    each call gives a list of its own, which can be changed."""
+    folder = new_folder()
+    variable = tf.Variable(trial.tensor(trial.random(2, 3, seed=1)))
+    prefix = tf.train.Checkpoint(kept=variable).save(str(folder / "kept"))
+
+    def state() -> dict[str, tuple[int, int, bytes]]:
+        paths = sorted(folder.iterdir())
+        return {path.name: (path.stat().st_mtime_ns, path.stat().st_size, path.read_bytes()) for path in paths}
+
+    before = state()
+    names = [_GRAPH[0], "kept/.ATTRIBUTES/VARIABLE_VALUE", "save_counter/.ATTRIBUTES/VARIABLE_VALUE"]
+    expected = list(zip(names, ([], [2, 3], [])))
+    for given in (
+        prefix,
+        Path(prefix),
+        str(folder),
+        folder,
+        f"{folder}/",
+        os.path.relpath(prefix),
+        os.path.relpath(folder),
+    ):
+        found = trial.call(given)
+        trial.equal(found, expected)
+        trial.equal([type(each) for each in (found, *found)], [list, tuple, tuple, tuple])
+        trial.equal([(type(name), type(shape)) for name, shape in found], [(str, list)] * 3)
+        found[1][1].append(7)
+        found.clear()
+    trial.check(state() == before, "the files of the checkpoint have changed")

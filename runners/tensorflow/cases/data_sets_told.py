@@ -127,3 +127,19 @@ def listed_unequal(trial: Trial, dtype: str) -> None:
     for found, host in zip(nested, hosts):
         trial.exact(found["z"][0], host, dtype)
         trial.exact(found["a"], np.stack([host, host]), dtype)
+
+
+def shards_of_shards(trial: Trial) -> None:
+    """A shard of a shard is that of its elements, with the same numbers as the first, or others. The outer data sets
+    stay as they were, and a shard has the very options of its source, also where none were set."""
+    source = tf.data.Dataset.range(50, 91)
+    every = list(range(50, 91))
+    for first, second in (((2, 1), (2, 1)), ((3, 0), (2, 1)), ((1, 0), (1, 0)), ((4, 3), (1, 0)), ((2, 0), (30, 20))):
+        part = trial.call(source, *first)
+        whole = trial.call(part, num_shards=second[0], index=second[1])
+        last = trial.call(whole, 2, 1)
+        expected = every[first[1] :: first[0]], every[first[1] :: first[0]][second[1] :: second[0]]
+        for found, numbers in zip((part, whole, last, source), (*expected, expected[1][1::2], every)):
+            trial.equal([int(each) for each in found], numbers)
+            trial.equal(int(found.cardinality()), len(numbers))
+            trial.check(found.options() == source.options(), "the options are not those of the source")

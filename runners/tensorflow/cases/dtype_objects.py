@@ -85,3 +85,18 @@ def of_objects(trial: Trial) -> None:
             for given in (np.zeros([2, 0], name), np.ones([2], name), Holder(kind), Holder(kind.type), Holder(name)):
                 found = trial.call(given)
                 trial.check(found is getattr(tf, name), f"{type(given).__name__} of {name} gave {found!r}")
+
+
+def of_references(trial: Trial) -> None:
+    """The dtype of a reference is another one than that of its values, by name, by number (100 more) and as an object;
+    it is named after it, and has it as its base."""
+    for name in (*_KINDS, "complex64", "complex128", "bool", "string", "qint8", "quint8", "resource", "variant"):
+        plain = trial.call(name)
+        number = plain.as_datatype_enum
+        reference = trial.call(name + "_ref")
+        for given in (name + "_ref", np.str_(name + "_ref"), number + 100, np.int64(number + 100), reference):
+            found = trial.call(given)
+            trial.check(found is reference, f"{given!r} gave {found!r}, expected tf.{name}_ref")
+        trial.equal((reference.name, reference.as_datatype_enum), (name + "_ref", number + 100))
+        trial.check(reference.base_dtype is plain and trial.call(number) is plain, f"another base than tf.{name}")
+        trial.check(reference is not plain and plain.base_dtype is plain, f"tf.{name} is a reference")

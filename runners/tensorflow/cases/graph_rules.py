@@ -161,3 +161,34 @@ def keeps_session(trial: Trial) -> None:
     for number, (one, wanted) in enumerate(zip(found, expected)):
         trial.check(one is wanted, f"another default session at place {number}: {one}")
     trial.check(after is None, f"a default session was left: {after}")
+
+
+def keeps_variable_scopes(trial: Trial) -> None:
+    """A graph keeps its own variable scopes where it is entered again: prefix, initializer, dtype and reuse. Another
+    graph that is entered there has none of them."""
+    one, two = tf.Graph(), tf.Graph()
+
+    def body(as_default: AsDefault) -> Any:
+        start = v1.constant_initializer(4.5)
+        with as_default(one), tf.device(trial.device):
+            with v1.variable_scope("outer", initializer=start, dtype=tf.float64, use_resource=True) as scope:
+                held = v1.get_variable("held", [2])
+                with as_default(one):
+                    again = v1.get_variable_scope(), v1.get_variable("again", [2])
+                with as_default(two), tf.device(trial.device):
+                    other = v1.get_variable_scope(), v1.get_variable("held", [2], use_resource=True)
+                after = v1.get_variable_scope()
+            with v1.variable_scope(scope, reuse=True), as_default(one):
+                found = v1.get_variable("held", [2])
+            return scope, held, again, other, after, found, v1.get_variable_scope()
+
+    trial.repeatable = False
+    scope, held, again, other, after, found, last = trial.call_inside(body)
+    trial.check(again[0] is scope and after is scope, "the variable scope was left")
+    trial.check(found is held, "the variable was not found again")
+    trial.equal((again[1].name, again[1].dtype.name), ("outer/again:0", "float64"))
+    trial.equal((other[0].name, other[0].initializer is None, other[1].name), ("", True, "held:0"))
+    trial.equal((other[1].dtype.name, last.name, last.reuse is True), ("float32", "", False))
+    with v1.Session(graph=one) as session:
+        session.run([held.initializer, again[1].initializer])
+        close(trial, session.run(again[1]), [4.5, 4.5], "float64")

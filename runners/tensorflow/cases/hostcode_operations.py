@@ -78,3 +78,50 @@ def moves_generators(trial: Trial) -> None:
         random.setstate(states[1])
     for each, wanted in zip([*found, after], expected):
         trial.equal(np.asarray(each).tolist(), wanted.tolist())
+
+
+def shapes_unknown(trial: Trial) -> None:
+    """While a graph or a tf.function is built, nothing is known of the shape of an output, whatever the inputs are,
+    until it is set; its dtype is. The value has the shape that Python gave it, another one at each call."""
+    given = [np.arange(3, dtype="float32"), np.float32(2.5), np.zeros([2, 0], "float32"), np.ones([1, 2, 1], "float32")]
+    static: list[Any] = []
+
+    def body(numpy_function: Callable[..., Any]) -> Any:
+        def calls(x: Any) -> list[Any]:
+            one = numpy_function(lambda a: a + np.float32(1), [x], tf.float32)
+            several = numpy_function(lambda a: (a.sum(), np.stack([a, a])), [x], [tf.float32, tf.float32])
+            if not tf.executing_eagerly():
+                static.extend([each.shape.rank, each.dtype.name] for each in (one, *several))
+                several[0].set_shape([])
+                static.append([several[0].shape.rank, "set"])
+            return [one, *several, tf.shape(one), tf.rank(several[1])]
+
+        traced = tf.function(calls, input_signature=[tf.TensorSpec(None, tf.float32)])
+        exact = [tf.function(calls), calls]
+        found = [[each(tf.constant(array)) for array in given] for each in (traced, *exact)]
+        with beside(tf.Graph()) as graph:
+            made = calls(v1.placeholder(tf.float32, [3]))
+        return found, graph, made
+
+    trial.repeatable = False
+    found, graph, made = trial.call_inside(body)
+    trial.check(len(static) % 4 == 0 and len(static) >= 4 * 6, f"expected six traces, got {len(static) / 4}")
+    trial.equal(static, ([[None, "float32"]] * 3 + [[0, "set"]]) * (len(static) // 4))
+    for row in found:
+        for array, (one, total, pair, shape, rank) in zip(given, row):
+            trial.exact(one, np.asarray(array) + np.float32(1), "float32")
+            trial.exact(total, np.asarray(array.sum()), "float32")
+            trial.exact(pair, np.stack([array, array]), "float32")
+            trial.equal((shape.numpy().tolist(), int(rank)), (list(array.shape), array.ndim + 1))
+    with v1.Session(graph=graph) as session:
+        trial.equal(session.run(made[0], {graph.get_operations()[0].outputs[0]: given[0]}), given[0] + 1)
+
+
+def outputs_in_memory(trial: Trial) -> None:
+    """Outputs that are not contiguous have their values; dtypes can be given by name."""
+    host = trial.random(5, 7, seed=1)
+    for array in (host.T, host[::2, ::-1], np.asfortranarray(host), np.broadcast_to(host[:1], [3, 7])):
+        trial.exact(trial.call(lambda array=array: array, [], "float32"), np.array(array), "float32")
+        one, two = trial.call(lambda array=array: (array, array.T), [], ["float32", tf.float32])
+        trial.exact(one, np.array(array), "float32")
+        trial.exact(two, np.array(array.T), "float32")

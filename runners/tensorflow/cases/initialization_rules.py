@@ -1,4 +1,5 @@
-"""tf.compat.v1.global_variables_initializer: its name, its dependencies and parts of variables."""
+"""tf.compat.v1.global_variables_initializer: its name, its dependencies and parts of variables; and
+tf.compat.v1.is_variable_initialized of eager variables."""
 
 from __future__ import annotations
 
@@ -70,3 +71,41 @@ def extremes(trial: Trial, dtype: str, references: bool) -> None:
             found, singles = session.run([many.value(), ones])
             trial.equal((found.dtype.name, found.tolist()), (dtype, host.tolist()))
             trial.equal([each.item() for each in singles], host.tolist())
+
+
+def eager_kinds(trial: Trial) -> None:
+    """Eager variables of any kind have a value, whatever it is: also one that is not trained, is a text, holds nothing,
+    zeros or NaN, was assigned, or has a shape that can change. Asking changes nothing."""
+    values = [(3.5, "float32"), (np.zeros([2, 0]), "float64"), (np.zeros(3), "int64"), (np.full(2, np.nan), "float16")]
+    values += [(False, "bool"), (np.zeros([1, 1, 2, 1, 1]), "complex64")]
+    for value, dtype in values:
+        for trainable in (False, True, None):
+            given = trial.tensor(np.asarray(value).astype(dtype), dtype)
+            variable = tf.Variable(given, trainable=trainable, name="one")
+            loose = tf.Variable(given, trainable=trainable, shape=tf.TensorShape(None))
+            for each in (variable, loose):
+                found = trial.call(each)
+                trial.check(isinstance(found, tf.Tensor), f"expected a tensor, got {type(found).__name__}")
+                trial.exact(found, np.asarray(True), "bool")
+                each.assign(given)
+                trial.exact(trial.call(variable=each), np.asarray(True), "bool")
+                trial.equal(each.read_value(), given)
+    with tf.device(None):
+        trial.exact(trial.call(tf.Variable("", trainable=False)), np.asarray(True), "bool")
+
+
+def asked_in_scopes(trial: Trial) -> None:
+    """The question is an operation in the scopes around it, and waits for what is around it."""
+    with building(trial) as graph:
+        held = v1.get_variable("held", initializer=tf.constant(2.5), use_resource=True)
+
+    def body(is_variable_initialized: Callable[..., Any]) -> Any:
+        with building(trial, graph), tf.name_scope("outer"), tf.control_dependencies([held.initializer]):
+            return is_variable_initialized(held)
+
+    trial.repeatable = False
+    found = trial.call_inside(body)
+    trial.check(found.op.name.startswith("outer/"), f"the operation is {found.op.name}")
+    trial.equal((found.dtype.name, found.shape.as_list()), ("bool", []))
+    with v1.Session(graph=graph) as session:
+        trial.equal(session.run(found), True)

@@ -166,3 +166,78 @@ def mapped_as_they_are(trial: Trial) -> None:
 
         trial.raises([type(error).__name__], "mine", [0, (0, 0)], fails, [1, (2, 3)])
         trial.equal(called, [1, 2])
+
+
+def mapped_each(trial: Trial) -> None:
+    """The function is called once for each place, in order, also where leaves are equal or the very same; what it
+    raises is raised itself, and it is not called again after that."""
+    same = trial.tensor([1.0, 2.0], "float32")
+    trees: list[Any] = [[3, 3, (3, "a"), {"k": "a", "b": 3}], (same, [same, same]), [None, None], [0, 0.0, False, -0.0]]
+    trees.append([np.float32(3), (np.int64(3), np.bool_(True)), np.zeros([])])
+    trial.repeatable = False
+    for tree in trees:
+        leaves = tf.nest.flatten(tree)
+        for others in (0, 2):
+            seen: list[Any] = []
+
+            def numbered(first: Any, *_: Any, seen: Any = seen) -> int:
+                seen.append(first)
+                return len(seen)
+
+            found = trial.call(numbered, *[tree] * (others + 1))
+            trial.equal(len(seen), len(leaves))
+            trial.check(all(one is other for one, other in zip(seen, leaves)), f"the leaves of {tree} were {seen}")
+            trial.equal(tf.nest.flatten(found), [*range(1, len(leaves) + 1)])
+    for error in (
+        KeyError("own"),
+        StopIteration("own"),
+        ZeroDivisionError("own"),
+        LookupError("own"),
+        TypeError("own"),
+    ):
+        count: list[int] = []
+
+        def raising(leaf: int, error: Exception = error, count: Any = count) -> int:
+            count.append(leaf)
+            if leaf == 2:
+                raise error
+            return leaf
+
+        trial.raises([type(error).__name__], "own", raising, {"a": 1, "b": [2, 3]})
+        trial.equal(count, [1, 2])
+
+
+def branches_again(trial: Trial) -> None:
+    """The branch runs at each call, also of the same functions, eagerly and while a graph is built, where its result is
+    returned as it is, nothing included, and a condition that is known adds no operation. The functions are checked
+    whether they are needed or not."""
+    calls: list[str] = []
+
+    def yes() -> int:
+        calls.append("yes")
+        return len(calls)
+
+    def no() -> None:
+        calls.append("no")
+
+    trial.repeatable = False
+    found = [trial.call(condition, yes, no, name="again") for condition in (True, True, False, 1, 0, False, True)]
+    trial.equal(found, [1, 2, None, 4, None, None, 7])
+    trial.equal(calls, ["yes", "yes", "no", "yes", "no", "no", "yes"])
+
+    def body(smart_cond: Callable[..., Any]) -> Any:
+        with tf.Graph().as_default() as graph, tf.device(trial.device):
+            known = [tf.constant(True), tf.constant(False), True, False]
+            before = len(graph.get_operations())
+            made = [smart_cond(each, lambda: None, lambda: calls, name="again") for each in known]
+            return made, len(graph.get_operations()) - before
+
+    made, added = trial.call_inside(body)
+    trial.check(made[0] is None and made[2] is None, f"expected nothing of the branch, got {made[0]!r}, {made[2]!r}")
+    trial.check(made[1] is calls and made[3] is calls, "the branch's list is another one")
+    trial.equal(added, 0)
+    for condition in (True, False, 1, 0, trial.tensor(np.asarray(True)), trial.tensor(np.asarray(False))):
+        for wrong in (None, 3, "tf.zeros", [yes], trial.tensor([1.0], "float32")):
+            trial.raises(["TypeError"], "true_fn", condition, wrong, no)
+            trial.raises(["TypeError"], "false_fn", condition, yes, wrong)
+    trial.equal(len(calls), 7)

@@ -215,3 +215,49 @@ def several_operations(trial: Trial, kind: str) -> None:
     for operation, reader in zip(dependent, readers):
         _operation(trial, operation, graph, reader, last)
         trial.equal(sorted(each.name for each in operation.control_inputs), [each.name for each in before])
+
+
+def in_scopes(trial: Trial) -> None:
+    """The operation has the given name, or its own, in the scopes around it, and a number if the name was used. It is
+    in no collection, and on the device of its reader."""
+    graph = tf.Graph()
+    with building(trial, graph), tf.device(None):
+        reader = v1.TextLineReader()
+
+    def body(restore_state: Any) -> Any:
+        with building(trial, graph), tf.device(None):
+            before = {name: graph.get_collection(name) for name in graph.collections}
+            with tf.name_scope("part"), tf.name_scope("inner"):
+                made = [restore_state(reader, "a", name="own"), restore_state(reader, "b", "own")]
+                made.append(restore_state(state="c", name=None, self=reader))
+            made += [restore_state(reader, "d"), restore_state(reader, "e"), restore_state(reader, "f", name="own")]
+            return made, before, {name: graph.get_collection(name) for name in graph.collections}
+
+    trial.repeatable = False
+    made, before, after = trial.call_inside(body)
+    kind = "ReaderRestoreStateV2"
+    names = ["part/inner/own", "part/inner/own_1", f"part/inner/{kind}", kind, f"{kind}_1", "own"]
+    trial.equal([operation.name for operation in made], names)
+    trial.equal((after, len(made[0].outputs)), (before, 0))
+    for operation, state in zip(made, "abcdef"):
+        _operation(trial, operation, graph, reader, None)
+        trial.equal(tf.get_static_value(operation.inputs[1]), state.encode())
+        trial.equal(operation.device, reader.reader_ref.device)
+
+
+def states(trial: Trial) -> None:
+    """A state can be bytes of any value, text, which is encoded, or an array of NumPy."""
+    graph = tf.Graph()
+    with building(trial, graph), tf.device(None):
+        reader = v1.TextLineReader()
+    given = [b"", b"a\0b", bytes(range(256)), "größe 漢", np.asarray(b"of array"), np.asarray("text", object)]
+    expected = [b"", b"a\0b", bytes(range(256)), "größe 漢".encode(), b"of array", b"text"]
+    trial.repeatable = False
+
+    def body(restore_state: Any) -> Any:
+        with building(trial, graph), tf.device(None):
+            return [restore_state(reader, state) for state in given]
+
+    for operation, state in zip(trial.call_inside(body), expected):
+        _operation(trial, operation, graph, reader, None)
+        trial.check(tf.get_static_value(operation.inputs[1]) == state, f"the state {state!r} became another one")

@@ -92,3 +92,51 @@ def dtypes_of_parts(trial: Trial, dtypes: Sequence[str]) -> None:
             trial.equal((tf.as_dtype(part.dtype).name, part.name), (tensor.dtype.name, tensor.name))
             trial.equal(tf.TensorShape(part.tensor_shape), tensor.shape)
             trial.equal(part.tensor_shape.unknown_rank, tensor.shape.rank is None)
+
+
+def runs_nothing(trial: Trial) -> None:
+    """The operation for after loading is not run while the model is saved, neither in the session nor for what is
+    written; it runs at each load. Saving draws nothing and leaves the session usable."""
+    with building(trial) as graph:
+        count = v1.get_variable("count", initializer=tf.constant(10), use_resource=True)
+        y = tf.add(v1.placeholder(tf.int32, [], "x"), count, "y")
+        late = tf.group(count.assign_add(1), name="late")
+    with beside(graph), v1.Session() as session:
+        session.run(count.initializer)
+        folder = str(new_folder() / "model")
+        trial.repeatable = False
+        trial.call(session, folder, {"x": graph.get_tensor_by_name("x:0")}, {"y": y}, legacy_init_op=late)
+        close(trial, session.run(count), 10, "int32")
+        close(trial, session.run(y, {"x:0": 5}), 15, "int32")
+        session.run(late)
+        close(trial, session.run(count), 11, "int32")
+    trial.equal(tf.train.load_variable(folder + "/variables/variables", "count"), 10)
+    for _ in range(2):
+        with beside(tf.Graph()), v1.Session() as session:
+            v1.saved_model.load(session, ["serve"], folder)
+            close(trial, session.run("y:0", {"x:0": 5}), 16, "int32")
+
+
+def odd_models(trial: Trial) -> None:
+    """In a folder whose name ends with a slash, a model is saved with the collections of its graph. One without inputs
+    or outputs is refused, and one whose variables have no value, which are given none."""
+    with building(trial) as graph:
+        count = v1.get_variable("count", initializer=tf.constant(10), use_resource=True)
+        x = v1.placeholder(tf.int32, [], "x")
+        y = tf.add(count, x, "y")
+        v1.add_to_collection("own", y)
+        asked = count.is_initialized()
+    with beside(graph), v1.Session() as session:
+        folder = str(new_folder() / "model") + "/"
+        trial.repeatable = False
+        trial.raises(["FailedPreconditionError"], "count", session, str(new_folder() / "none"), {"x": x}, {"y": y})
+        for inputs, outputs, word in (({}, {"y": y}, "inputs"), ({"x": x}, {}, "outputs")):
+            trial.raises(["ValueError"], word, session, str(new_folder() / "none"), inputs, outputs)
+        trial.equal(session.run(asked), False)
+        session.run(count.initializer)
+        trial.call(session, folder, {"x": x}, {"y": y})
+        trial.check(v1.get_collection("own")[0] is y, "the collection has another tensor")
+    with beside(tf.Graph()) as loaded, v1.Session() as session:
+        v1.saved_model.load(session, ["serve"], folder)
+        (found,) = loaded.get_collection("own")
+        close(trial, session.run(found, {"x:0": 1}), 11, "int32")
