@@ -18,9 +18,13 @@ from runners.core.testing.trial import Trial
 
 
 @contextlib.contextmanager
-def watched(trial: Trial) -> Iterator[None]:
+def watched(trial: Trial, inner: bool = False) -> Iterator[None]:
     """Within, nothing is printed and nothing warned of; afterwards JAX's settings, the generators of Python and NumPy,
-    NumPy's handling of errors, the environment and Python's own settings are as they were."""
+    NumPy's handling of errors, the environment and Python's own settings are as they were. Both generators move on
+    before: one that an earlier call has seeded would otherwise look the same after it is seeded again. They do not
+    where this is ``inner``, within another watch."""
+    if not inner:
+        random.random(), np.random.random_sample()
     before = _state()
     printed = io.StringIO()
     with warnings.catch_warnings(record=True) as caught:

@@ -64,6 +64,34 @@ def fed_exactly(trial: Trial) -> None:
         trial.equal(np.signbit(np.asarray(found)[host == 0]), np.signbit(host[host == 0]))
 
 
+def fed_alike(trial: Trial, dtype: str, shape: Sequence[int]) -> None:
+    """Two, and then three, arrays of one shape and type that are sent together, and nothing else, keep their order,
+    their axes and every bit."""
+    trial.repeatable = False
+    for count in (2, 3):
+        size = 8 * int(np.prod(shape))
+        bits = np.random.RandomState(count).randint(0, 256, (count, size)).astype("uint8")
+        hosts = [_of_bits(each, trial.dtype(dtype), shape) for each in bits]
+        _feed(trial, *hosts)
+        output, _ = trial.call(lax.create_token(), shape=tuple(map(_aval, hosts)))
+        trial.equal(len(output), count)
+        for found, host in zip(output, hosts):
+            back = np.asarray(found)
+            trial.equal((back.dtype, back.shape), (host.dtype, host.shape))
+            trial.equal(back.tobytes(), host.tobytes())
+
+
+def _of_bits(bits: Any, dtype: Any, shape: Sequence[int]) -> Any:
+    """Return an array of these bits: of floating types subnormal numbers and any others, but no NaN."""
+    if dtype == np.dtype(bool):
+        return (bits[: int(np.prod(shape))] % 2).astype(bool).reshape(shape)
+    values = bits[: int(np.prod(shape)) * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
+    if not np.issubdtype(dtype, np.integer):
+        values = np.where(np.isfinite(values), values, np.ones((), dtype))
+        values.reshape(-1)[:1] = np.finfo("float32").tiny / 4 if np.dtype(dtype) == np.float32 else 0.5
+    return values
+
+
 def fed_to_program(trial: Trial) -> None:
     """A compiled program computes with its argument and the values that it is sent."""
     argument, first, second = (trial.random(6, 5, seed=seed) for seed in range(3))

@@ -109,7 +109,7 @@ def in_context(trial: Trial) -> None:
 
         with watched(trial), eval_context() as value:
             trial.equal(value, None)
-            with watched(trial):
+            with watched(trial, inner=True):
                 total = jnp.sum(x) + 1
         with watched(trial):
             for error in (ValueError("one"), KeyError("two"), StopIteration("three")):

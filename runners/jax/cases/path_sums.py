@@ -44,6 +44,47 @@ def paths_of_sums(trial: Trial) -> None:
         trial.equal(trial.call(subscripts, *map(trial.tensor, hosts), optimize=given)[0], given)
 
 
+def path_report(trial: Trial) -> None:
+    """Beside the path, in a tuple, is a report: how many letters each step has, the size of what it makes, the largest
+    of them, its operands' places, both costs and how many times less the path costs. To ask for it draws nothing."""
+    for subscripts in _SUMS:
+        terms, result = _parsed(subscripts)
+        hosts = [trial.random(*[_SIZES[letter] for letter in term], seed=n) for n, term in enumerate(terms)]
+        for strategy in ("optimal", "greedy", False):
+            with watched(trial):
+                output = trial.call(subscripts, *hosts, optimize=strategy)
+            trial.equal((type(output), len(output)), (tuple, 2))
+            path, facts = output
+            steps = list(_steps(terms, result, path))
+            sizes = [math.prod(_SIZES[letter] for letter in step["made"]) for step in steps]
+            trial.equal(list(facts.scale_list), [len(step["letters"]) for step in steps])
+            trial.equal(list(map(int, facts.size_list)), sizes)
+            trial.equal(int(facts.largest_intermediate), max(sizes))
+            trial.equal([sorted(each[0]) for each in facts.contraction_list], [sorted(step) for step in path])
+            trial.equal((facts.input_subscripts, facts.output_subscript), (",".join(terms), result))
+            together = "".join(terms)
+            each = max(1, len(terms) - 1) + (len(set(together)) < len(together))
+            naive = each * math.prod(_SIZES[letter] for letter in set(together))
+            trial.equal((int(facts.naive_cost), int(facts.opt_cost)), (naive, _cost(terms, result, path)))
+            trial.equal(float(facts.speedup), float(facts.naive_cost / facts.opt_cost))
+
+
+def path_of_lists(trial: Trial) -> None:
+    """Operands with lists of axes: the last list is the output's, in its order, and may be empty; without it the output
+    has the axes that occur once."""
+    one, two, three = trial.random(2, 3), trial.random(3, 4), trial.random(4, 5)
+    operands = (one, [0, 1], two, [1, 2], three, [2, 3])
+    for more, wanted in (([0, 3],), [0, 3]), (([3, 0],), [3, 0]), (([3, 1, 0],), [3, 1, 0]), (([],), []), ((), [0, 3]):
+        for strategy in ("greedy", "optimal"):
+            path, facts = trial.call(*operands, *more, optimize=strategy)
+            terms = facts.input_subscripts.split(",")
+            letters = [terms[0][0], terms[0][1], terms[1][1], terms[2][1]]
+            trial.equal(terms, ["".join(letters[n] for n in axes) for axes in operands[1::2]])
+            trial.equal(facts.output_subscript, "".join(letters[n] for n in wanted))
+            trial.equal(facts.eq, facts.input_subscripts + "->" + facts.output_subscript)
+            trial.equal(sum(map(len, path)) - len(path) + 1, 3)
+
+
 def _parsed(subscripts: str) -> tuple[list[str], str]:
     terms, result = subscripts.split("->")
     return terms.split(","), result

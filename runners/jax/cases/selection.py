@@ -192,3 +192,16 @@ def _slice(axis: int, rank: int, start: int | None, limit: int | None, stride: i
     places = [slice(None)] * rank
     places[axis] = slice(start, limit, stride)
     return tuple(places)
+
+
+def small_indices(trial: Trial) -> None:
+    """jax.nn.one_hot: indices of 8 bits from 128 on count as they are, and the others of their number are not less; one
+    that is no class, by its sign or its size, gives zeros."""
+    for dtype, classes, values in (
+        ("uint8", 250, [200, 127, 128, 255, 0, 249, 250]),
+        ("int8", 120, [-1, 127, 119, 120, 0, -128]),
+        ("uint8", 100, [200, 99, 100, 156]),
+    ):
+        output = trial.call(trial.tensor(np.array(values), dtype), classes)
+        classified = np.array(values)[:, None] == np.arange(classes)
+        trial.exact(output, classified.astype("float32"), "float32")

@@ -3,6 +3,7 @@ split."""
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -56,11 +57,28 @@ def is_scalar(trial: Trial, kind: str) -> None:
             *(np.dtype(dtype).type(1.5) for dtype in (jnp.bfloat16, jnp.float8_e4m3fn, "longdouble", "complex128")),
             *(Fraction(1, 3), Decimal("1.5"), np.uint64(2**64 - 1), np.float64("nan"), 10**400),
         ],
+        "of-own-classes": [
+            *(_Whole(3), _Fraction(2.5), np.str_("a"), np.bytes_(b"a"), np.void(b"a")),
+            *(np.datetime64("2020-01-01"), np.timedelta64(3, "s")),
+        ],
+        "other-objects": [
+            *((), set(), frozenset((1,)), range(3), iter([1]), bytearray(b"a"), slice(3), object(), Ellipsis),
+            *(len, lambda: 1, np.dtype("float32"), np.float32, date(2020, 1, 1), jax.ShapeDtypeStruct((1,), np.int8)),
+            *(np.zeros((1, 1)), np.zeros((0, 2)), np.array(["a"]), jnp.zeros((1, 1)), jnp.zeros(0), jnp.ones(1)),
+        ],
         "containers": [[3], [], (2.5,), {"a": 1}, None, np.ones(1), np.ones((1, 1)), np.zeros(0), jnp, int],
     }[kind]
     for value in values:
         output = trial.call(value)
-        trial.check(output is (kind != "containers"), f"got {output!r} for {value!r}")
+        trial.check(output is (kind not in ("containers", "other-objects")), f"got {output!r} for {value!r}")
+
+
+class _Whole(int):
+    pass
+
+
+class _Fraction(float):
+    pass
 
 
 def is_scalar_array(trial: Trial, shape: Sequence[int], dtype: str, expected: bool) -> None:

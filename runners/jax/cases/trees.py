@@ -214,6 +214,35 @@ def unflattened_many(trial: Trial, leaves: int) -> None:
     trial.equal({trial.dtype_name(leaf) for (leaf,) in output.values()}, {"float32"})
 
 
+def mapped_many(trial: Trial, leaves: int) -> None:
+    """Each of many leaves, of one and of two trees, is given to the function once, in its order."""
+    seen: list[Any] = []
+
+    def of(*values: Any) -> Any:
+        seen.append(values)
+        return sum(values) + 1
+
+    for count in (1, 2):
+        given = [{"b": [n, (n + 1,)], "a": n + 2} for n in range(leaves)]
+        seen.clear()
+        output = trial.call(of, *[given] * count)
+        trial.equal(
+            output,
+            [{"b": [count * n + 1, (count * n + count + 1,)], "a": count * n + 2 * count + 1} for n in range(leaves)],
+        )
+        trial.equal(seen, [(n + each,) * count for n in range(leaves) for each in (2, 0, 1)])
+
+
+def unflattened_containers(trial: Trial) -> None:
+    """Leaves may be containers, None, texts and objects of any kind: they are put in place as they are."""
+    values: list[Any] = [[], [1, [2]], {}, {"a": 1}, (), (1,), None, "text", object(), {1}, np.zeros(2), lambda: 1, 1.5]
+    structure = jax.tree_util.tree_structure({"b": [0] * (len(values) - 1), "a": (0,)})
+    output = trial.call(structure, values)
+    found = [*output["a"], *output["b"]]
+    trial.equal([a is b for a, b in zip(found, values)], [True] * len(values))
+    trial.equal((list(output), type(output["a"]), len(found)), (["a", "b"], tuple, len(values)))
+
+
 def unflattened_in_trace(trial: Trial) -> None:
     """In a compiled and differentiated function it rebuilds a tree of traced leaves."""
     weight, bias, x = trial.random(3, 2), trial.random(2, seed=1), trial.random(3, seed=2)
