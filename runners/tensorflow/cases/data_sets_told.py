@@ -119,7 +119,9 @@ def listed_unequal(trial: Trial, dtype: str) -> None:
     made = trial.call(given)
     trial.equal(made.element_spec, tf.TensorSpec([None], trial.dtype(dtype)))
     for _ in range(2):
-        for found, host in zip(made, hosts):
+        elements = list(made)
+        trial.equal(len(elements), len(hosts))
+        for found, host in zip(elements, hosts):
             trial.exact(found, host, dtype)
     nested = trial.call([{"z": (host,), "a": np.stack([host, host])} for host in hosts])
     shapes = [part.shape.as_list() for part in tf.nest.flatten(nested.element_spec)]
