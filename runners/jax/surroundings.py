@@ -24,7 +24,8 @@ def watched(trial: Trial, inner: bool = False) -> Iterator[None]:
     before: one that an earlier call has seeded would otherwise look the same after it is seeded again. They do not
     where this is ``inner``, within another watch."""
     if not inner:
-        random.random(), np.random.random_sample()
+        random.random()
+        np.random.random_sample()
     before = _state()
     printed = io.StringIO()
     with warnings.catch_warnings(record=True) as caught:
