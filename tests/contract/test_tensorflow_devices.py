@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.contracts import FUNCTIONS, ROOT, VERSIONS, findings
+from tests.contract.contracts import FUNCTIONS, ROOT, VERSIONS, findings, known_failures
 
 pytestmark = pytest.mark.frameworks
 
@@ -118,7 +118,9 @@ def _is_present(result: dict[str, Any]) -> bool:
 @pytest.mark.xdist_group("study of tensorflow on xla")
 def test_failures_are_those_of_the_device_with_their_categories(study: dict[str, Any]) -> None:
     failed = [result for result in study["results"] if result["outcome"] == "failed" and not result["successor_of"]]
-    assert {result["cpu_control"]["outcome"] for result in failed} == {"passed"}
+    known = known_failures("tensorflow", STUDY)
+    controls = {r["cpu_control"]["outcome"] for r in failed if (r["function"], r["test"]) not in known}
+    assert controls == {"passed"}
     found = findings(study)
     categories: dict[str, set[str]] = {}
     for (function, _), category in found.items():
