@@ -39,7 +39,7 @@ DEVICES = ("cpu", "gpu", "tpu", "xla", "privateuse1")
 BACKEND = "PORTBENCH_TORCH_BACKEND"
 """The environment variable that names the module of a vendor's backend, for the device privateuse1."""
 
-_OLD = metadata.version("torch").startswith("1.") if find_spec("torch") else False
+_IS_PYTORCH_1 = metadata.version("torch").startswith("1.") if find_spec("torch") else False
 
 HAS_TORCH_TPU = find_spec("torch_tpu") is not None
 """Whether this environment reaches TPUs through TorchTPU. Without it, through torch_xla."""
@@ -52,7 +52,7 @@ PREDICTED = {
     "gpu-predicted": "predict_gpu",
     "mps-predicted": "predict_mps",
 }
-FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED, *(() if _OLD else ("gpu",)))
+FORKS_AFTER_IMPORT = ("cpu", "tpu", "xla", *PREDICTED, *(() if _IS_PYTORCH_1 else ("gpu",)))
 """CUDA does not work in a fork of a process that has imported PyTorch 1.12; with 2.11 it does. Not privateuse1: nothing
 is known of a vendor's backend."""
 

@@ -150,13 +150,12 @@ def trace_ops(device: torch.device, counts: bool = True) -> Iterator[OpTrace]:
     kernel's own code does on the host cannot be traced: linalg.eig sends its matrix to LAPACK.
 
     Without ``counts`` there is no profile: to begin and end one takes longer than most tests."""
-    trace = OpTrace()
     if not counts:
-        with traced_ops(device) as operations:
+        with host.trace_ops(device) as trace:
             yield trace
             torch.cuda.synchronize()
-        trace.operations = operations
         return
+    trace = OpTrace()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats(device)
     held = torch.cuda.memory_allocated(device)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Protocol
+from typing import Any, Callable
 
 from runners.core import failure
 from runners.core.adapter import Adapter, Operation
 from runners.core.result import Message
-from runners.core.testing.trial_calls import Observer
 from runners.core.triage import placement
 
 SEED = 20230401
 """Seed of the framework's global random state, set before every test: the order of the tests changes no result."""
 
 
-class RunCase(Protocol):
-    """Runs a test's case untimed; the observer makes its calls. ``locations`` collects where their outputs were."""
-
-    def __call__(
-        self,
-        request: Message,
-        seed: int,
-        observer: Observer,
-        float64_mode: bool = False,
-        locations: set[str] | None = None,
-    ) -> None: ...
+RunCase = Callable[..., None]
+"""RequestHandler._run_case, which runs a test's case untimed while an observer makes its calls."""
 
 
 class SecondLooks:

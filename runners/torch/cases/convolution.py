@@ -9,10 +9,16 @@ import numpy as np
 import torch
 
 from runners.core.testing.arrays import widened
+from runners.core.testing.compare import EPSILON
 from runners.core.testing.trial import Trial
 from runners.torch.cases.layers import ROUNDED, filled
 
 _PAD_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+_ROUNDED_BELOW_ONE: Mapping[str, Mapping[str, float]] = {
+    "bfloat16": {"rtol": EPSILON["bfloat16"], "atol": EPSILON["bfloat16"] / 2}
+}
+"""ROUNDED for sums of about 1."""
 
 
 def convolved(
@@ -85,10 +91,7 @@ def conv2d(
     module = trial.make(shape[-3], out_channels, kernel, device=trial.device, dtype=trial.dtype(dtype), **options)
     weights = filled(trial, module, dtype, module.weight[0].numel() ** -0.5)
     output, expected = _output(trial, module, weights, shape, dtype, layout, memory_format, special, options)
-    # The bias may be added to a sum that was rounded: an error of the sum's last digit, not of the output's.
-    coarse = {"bfloat16": 2**-8, "float16": 2**-11}.get(dtype)
-    options_of_check = {"rtol": 2 * coarse, "atol": coarse} if coarse else {}
-    trial.close(output, expected, dtype=dtype, **options_of_check)
+    trial.close(output, expected, dtype=dtype, **_ROUNDED_BELOW_ONE.get(dtype, {}))
 
 
 def conv2d_gradients(
