@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable, Mapping
 
 import numpy as np
@@ -46,3 +47,38 @@ def counted(
     options = {} if dtype is None else {"dtype": trial.dtype(dtype)}
     output = trial.call(*map(make, numbers), **options)
     trial.exact(output, expected.astype("float64") if "float" in wanted else expected, wanted)
+
+
+def in_turn(trial: Trial, dtype: str, given_as: str) -> None:
+    """Each range has the numbers of its own start, limit, step and dtype, whichever ranges of the same start, limit,
+    step, length or last number came before; the first ones once more at the end. The outputs are their own."""
+    wide = dtype in ("float32", "float64")
+    starts = [0.0, 3.0, -3.0, 4.0, 0.5, -4.5, 100.0] if wide else [0, 3, -3, 4, 100, -100]
+    spans = [5.0, 5.5, 6.0, 24.0, 130.0] if wide else [5, 6, 24, 130]
+    steps = [1.0, 2.0, 1.5, 0.5] if wide else [1, 2, 3]
+    calls = [
+        (start, start + sign * span, sign * step)
+        for start, step, span, sign in itertools.product(starts, steps, spans, (1, -1))
+    ]
+    single = [(each,) for each in ([5.0, 5.5, 6.0, 5.25, 1.0, 0.5] if wide else [5, 6, 7, 1, 0])]
+    pairs = [(start, start + span) for start, span in itertools.product(starts, spans)]
+    kept = []
+    for numbers in [*calls, *pairs, *single, *calls[:5], *pairs[:5]]:
+        arguments: list[Any] = [*numbers]
+        if given_as == "tensor":
+            arguments = [tf.constant(each, trial.dtype(dtype)) for each in numbers]
+        kept.append((trial.call(*arguments, dtype=trial.dtype(dtype)), np.arange(*numbers, dtype="float64")))
+        if given_as == "number" and dtype in ("int32", "float32"):
+            kept.append((trial.call(*arguments), np.arange(*numbers, dtype="float64")))
+    for output, expected in kept:
+        trial.close(output, expected if wide else expected.astype("int64"), 0.0, 0.0, dtype=dtype)
+
+
+def far_and_fine(trial: Trial) -> None:
+    """Many numbers of float64 have steps that float32 cannot hold."""
+    step = 1.0 + 2.0**-30
+    for start, count in ((0.0, 1500), (-700.0, 2100), (2.0**20, 1100)):
+        numbers = [start, start + count * step, step]
+        output = trial.call(*(tf.constant(each, tf.float64) for each in numbers))
+        # All the numbers and their sums are exact in float64.
+        trial.exact(output, start + step * np.arange(count), "float64")
