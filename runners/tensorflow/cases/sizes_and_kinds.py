@@ -1,4 +1,4 @@
-"""tf.signal.idct, tf.image.adjust_brightness, tf.linalg.svd, tf.math.igammac, tf.fill and tf.experimental.numpy.diagflat:
+"""tf.signal.idct, tf.image.adjust_brightness, tf.linalg.svd, tf.math.igammac, tf.fill and diagflat:
 all sizes, dtypes and special values that the documentation allows, in one process."""
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ import itertools
 from typing import Any, Callable
 
 import numpy as np
-import tensorflow as tf
 from scipy import special
 
 from runners.core.testing.trial import Trial
@@ -152,7 +151,7 @@ def diagonals(trial: Trial) -> None:
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
         "float16", "float32", "float64", "complex64", "complex128",
     ]  # fmt: skip
-    for number, dtype in enumerate(kinds):
+    for dtype in kinds:
         for shape, k in itertools.product([[1], [3], [2, 2], [3, 1, 2]], [0, 1, -1, 5, -7]):
             host = (trial.random(*shape, dtype="float64", seed=8) * 9).astype("int8").astype(dtype)
             trial.exact(trial.call(trial.tensor(host), k), np.diagflat(host, k), dtype)
