@@ -3,14 +3,16 @@ another distribution, and seeds of samples."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any, Callable, Mapping
 
 import numpy as np
 import tensorflow as tf
-from scipy import stats
+from scipy import special, stats
 
 from runners.core.testing.trial import Trial
+from runners.tensorflow.cases.distributions import NORMAL_METHODS, to_float64
 from runners.tensorflow.graph_mode import building, close
 
 v1 = tf.compat.v1
@@ -143,3 +145,34 @@ def seeds_of_samples(trial: Trial) -> None:
     unused, after_one = v1.get_seed(None), v1.get_seed(None)
     for found, seed in zip(left, seeds * 2):
         trial.equal(found, after_one if seed is None else unused)
+
+
+def of_all_sizes(trial: Trial, dtype: str) -> None:
+    """Each method broadcasts parameters and values of many axes and of long ones, at large, small and usual scales; the
+    quantile is the inverse of the distribution function."""
+    bound = {"float32": 2e-4, "float64": 1e-10}[dtype]
+    shapes = [
+        ([], [], [300, 2]),
+        ([2], [300, 1], [300, 2]),
+        ([3, 1], [], [2, 3, 270]),
+        ([2, 1, 1, 3], [2, 1], [2, 2, 2, 3]),
+    ]
+    for size, (loc_shape, scale_shape, x_shape) in [
+        *zip(itertools.repeat(1.0), shapes[1:]),
+        (1e15, shapes[0]),
+        (1e-15, shapes[0]),
+    ]:
+        loc = trial.random(*loc_shape, dtype=dtype, seed=1, low=-2.0, high=2.0) * np.asarray(size, dtype)
+        scale = trial.random(*scale_shape, dtype=dtype, seed=2, low=0.5, high=2.0) * np.asarray(size, dtype)
+        z = trial.random(*x_shape, dtype=dtype, seed=3, low=-3.0, high=3.0)
+        x = (loc + z * scale).astype(dtype)
+        made = trial.make(trial.tensor(loc), trial.tensor(scale))
+        wide = [to_float64(each) for each in (x, loc, scale)]
+        for method, reference in NORMAL_METHODS.items():
+            found = trial.call_method(made, method, trial.tensor(x))
+            trial.close(found, reference(*wide), bound, bound, dtype=dtype)
+        shares = trial.random(*x_shape, dtype=dtype, seed=4, low=0.01, high=0.99)
+        expected = wide[1] + wide[2] * special.ndtri(to_float64(shares))
+        trial.close(
+            trial.call_method(made, "quantile", trial.tensor(shares)), expected, bound, bound * size, dtype=dtype
+        )
