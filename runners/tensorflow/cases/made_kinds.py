@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,12 @@ def tensors(trial: Trial, dtype: str, constant: bool) -> None:
         if constant:
             for shape in _SHAPES:
                 trial.exact(trial.call(value, shape=shape), np.full(shape, value), dtype)
-                trial.exact(
-                    trial.call([value], dtype=trial.dtype(dtype), shape=shape or [1]), np.full(shape or [1], value)
-                )
+
+
+def repeated(trial: Trial, dtype: str) -> None:
+    """One number in a list is repeated in each shape."""
+    for value, shape in itertools.product(_values([300, 2], dtype).ravel()[[0, 1, 300, -1]], _SHAPES[1:]):
+        trial.exact(trial.call([value], trial.dtype(dtype), shape), np.full(shape, value), dtype)
 
 
 def variables(trial: Trial, dtype: str) -> None:

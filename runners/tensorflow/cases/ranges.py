@@ -62,9 +62,10 @@ def in_turn(trial: Trial, dtype: str, given_as: str) -> None:
     ]
     single = [(each,) for each in ([5.0, 5.5, 6.0, 5.25, 1.0, 0.5] if wide else [5, 6, 7, 1, 0])]
     pairs = [(start, start + span) for start, span in itertools.product(starts, spans)]
+    calls += [(-10, 5, 1), (-10, -5, 1), (-3, 9, 2), (3, 9, 2), (7, -4, -3), (7, 4, -3), (-1, 4, 1), (1, 4, 1)]
     kept = []
     for numbers in [*calls, *pairs, *single, *calls[:5], *pairs[:5]]:
-        arguments: list[Any] = [*numbers]
+        arguments: list[Any] = [float(each) if wide else each for each in numbers]
         if given_as == "tensor":
             arguments = [tf.constant(each, trial.dtype(dtype)) for each in numbers]
         kept.append((trial.call(*arguments, dtype=trial.dtype(dtype)), np.arange(*numbers, dtype="float64")))

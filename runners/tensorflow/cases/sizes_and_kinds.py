@@ -60,6 +60,7 @@ def brightness_kinds(trial: Trial, dtype: str) -> None:
         host.flat[0] = limits[0]
         image = trial.tensor(host.astype(dtype if dtype != "bfloat16" else "float32"), dtype)
         ideal = trial.numpy(image).astype("float64") + delta * limits[1]
+        below = ideal < limits[0] - limits[1] * 2.0**-20
         ideal = np.clip(ideal, *limits) if integer else ideal
         output = trial.call(image, delta)
         trial.equal([trial.dtype_name(output), list(output.shape)], [dtype, shape])
@@ -67,6 +68,7 @@ def brightness_kinds(trial: Trial, dtype: str) -> None:
         found = trial.numpy(output)
         if integer:
             trial.close(found.astype("float64"), ideal, 0.0, level)
+            trial.check((found[below] == limits[0]).all(), "a level below the least is not the least")
         else:
             # float64 too is computed in float32.
             bound = 1e-6 if dtype == "float64" else None
