@@ -23,6 +23,7 @@ def left_alone(
     kwargs: Mapping[str, Any] | None = None,
     hosts: bool = True,
     refuses: bool = True,
+    traced: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
@@ -30,28 +31,31 @@ def left_alone(
     argument and no keyword; NumPy arrays can be written to as before. The outputs are right before and after.
 
     The arguments and ``expect`` are those of a manifest's ``call``. Without ``hosts`` no NumPy arrays are given,
-    without ``refuses`` no call fails.
+    without ``refuses`` no call fails, without ``traced`` none is traced.
     """
     given = Given(trial, args, kwargs)
     arrays = [np.array(trial.numpy(tensor)) for tensor in given.tensors]
     kept = [array.copy() for array in arrays]
     positional = given.with_tensors(given.tensors)
     of_hosts = given.with_tensors(arrays) if hosts else positional
+    named = {name: _of_host(value) if hosts else value for name, value in given.kwargs.items()}
+    named_before = {name: np.array(value).tobytes() for name, value in named.items() if isinstance(value, np.ndarray)}
     trial.repeatable = False  # each call is one of a row
 
     def body(function: Callable[..., Any]) -> list[Any]:
         # The first calls may compile.
         function(*positional, **given.kwargs)
-        function(*of_hosts, **given.kwargs)
-        described = _described((positional, of_hosts, given.kwargs))
+        function(*of_hosts, **named)
+        described = _described((positional, of_hosts, given.kwargs, named))
         with watched(trial):
-            found = [function(*positional, **given.kwargs), function(*of_hosts, **given.kwargs)]
+            found = [function(*positional, **given.kwargs), function(*of_hosts, **named)]
             if refuses:
                 with contextlib.suppress(Exception):
                     function(object())
-            jax.eval_shape(lambda tensors: function(*given.with_tensors(tensors), **given.kwargs), given.tensors)
+            if traced:
+                jax.eval_shape(lambda tensors: function(*given.with_tensors(tensors), **given.kwargs), given.tensors)
             found.append(function(*positional, **given.kwargs))
-        trial.equal(_described((positional, of_hosts, given.kwargs)), described)
+        trial.equal(_described((positional, of_hosts, given.kwargs, named)), described)
         return found
 
     for output in trial.call_inside(body):
@@ -59,6 +63,7 @@ def left_alone(
     for tensor, array, wanted in zip(given.tensors, arrays, kept):
         trial.exact(tensor, wanted)
         trial.equal((array.tobytes(), array.flags.writeable), (wanted.tobytes(), True))
+    trial.equal({name: named[name].tobytes() for name in named_before}, named_before)
 
 
 def in_containers(trial: Trial, name: str) -> None:
@@ -131,6 +136,11 @@ def in_context(trial: Trial) -> None:
     for output in (total, after):
         trial.close(output, host.sum() + 1, dtype="float32")
     trial.close(product, host * (host.sum() + 1), rtol=1e-5, dtype="float32")
+
+
+def _of_host(value: Any) -> Any:
+    """Return a copy of an array of the device as NumPy's, and anything else as it is."""
+    return np.array(value) if isinstance(value, jax.Array) else value
 
 
 def _described(tree: Any) -> list[Any]:
