@@ -88,6 +88,49 @@ def lstm_cell_gradients(
         trial.close(tensor.grad, expected[name], dtype=dtype, **QUOTIENTS.get(dtype, {}))
 
 
+def lstm_cell_long_gradients(trial: Trial, batch: int, sizes: Sequence[int], dtype: str) -> None:
+    """The gradients of many rows or wide layers match the chain rule, written out in float64."""
+    module = trial.make(*sizes, device=trial.device, dtype=trial.dtype(dtype))
+    weights = filled(trial, module, dtype, module.hidden_size**-0.5)
+    widths = {"x": sizes[0], "h": sizes[1], "c": sizes[1]}
+    host = {
+        name: trial.random(batch, width, dtype=dtype, seed=seed) for seed, (name, width) in enumerate(widths.items())
+    }
+    tensors = {name: trial.tensor(values).requires_grad_() for name, values in host.items()}
+    down = [trial.random(batch, sizes[1], dtype=dtype, seed=seed) for seed in (5, 6)]
+    outputs = trial.call_method(module, "__call__", tensors["x"], (tensors["h"], tensors["c"]))
+    torch.autograd.backward(outputs, [trial.tensor(values) for values in down])
+    expected = _chain_rule(*(widened(host[name]) for name in "xhc"), weights, *map(widened, down))
+    for name, tensor in [*tensors.items(), *module.named_parameters()]:
+        scale = max(1.0, float(np.abs(expected[name]).max()))
+        trial.close(tensor.grad / scale, expected[name] / scale, dtype=dtype)
+
+
+def _chain_rule(x: Any, h: Any, c: Any, weights: Arrays, to_h: Any, to_c: Any) -> Arrays:
+    gates = x @ weights["weight_ih"].T + h @ weights["weight_hh"].T + weights["bias_ih"] + weights["bias_hh"]
+    enter, forget, cell, leave = np.split(gates, 4, axis=-1)
+    enter, forget, cell, leave = _sigmoid(enter), _sigmoid(forget), np.tanh(cell), _sigmoid(leave)
+    bent = np.tanh(forget * c + enter * cell)
+    to_c = to_c + to_h * leave * (1 - bent**2)
+    parts = (
+        to_c * cell * enter * (1 - enter),
+        to_c * c * forget * (1 - forget),
+        to_c * enter * (1 - cell**2),
+        to_h * bent * leave * (1 - leave),
+    )
+    to_gates = np.concatenate(parts, axis=-1)
+    summed = to_gates.sum(0)
+    return {
+        "x": to_gates @ weights["weight_ih"],
+        "h": to_gates @ weights["weight_hh"],
+        "c": to_c * forget,
+        "weight_ih": to_gates.T @ x,
+        "weight_hh": to_gates.T @ h,
+        "bias_ih": summed,
+        "bias_hh": summed,
+    }
+
+
 def _lstm(x: Any, h: Any, c: Any, weights: Arrays) -> tuple[Any, Any]:
     gates = x @ weights["weight_ih"].T + h @ weights["weight_hh"].T
     gates = gates + weights.get("bias_ih", 0) + weights.get("bias_hh", 0)
