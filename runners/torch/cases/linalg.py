@@ -117,3 +117,39 @@ def _full_rank(trial: Trial, length: int, rank: int, dtype: str, seed: int) -> A
     matrix = np.round(trial.random(length, rank, dtype=dtype, seed=seed, low=-2, high=2))
     matrix[:rank] = np.eye(rank)
     return matrix
+
+
+def rank_tolerances(trial: Trial, count: int, size: int, dtype: str) -> None:
+    """Singular values above the larger one of the absolute tolerance and the relative one, times the largest singular
+    value, count: numbers or one for each matrix of a batch, and with only one given the other is zero."""
+    turns = [np.linalg.qr(trial.random(size, size, dtype="float64", seed=seed))[0] for seed in (1, 2)]
+    known = np.stack([np.roll(2.0 ** -np.arange(size), number) * (8 + number % 5) for number in range(count)])
+    largest, numbers = known.max(-1), np.arange(count)
+    each, symmetric = (
+        trial.tensor(turns[0] * known[:, None] @ other.T, dtype)
+        for other in (turns[1], turns[0] * (-1.0) ** np.arange(size))
+    )
+    trial.repeatable = False
+    for absolute, relative in ((0.77, None), (None, 0.09), (3.3, 0.013), (0.031, 0.31), (0.0, 0.018), (0.017, 0.0)):
+        for varied in (False, True):
+            factors = 1 + numbers % 3 * 1.7 if varied else np.ones(count)
+            for name in ("atol", "rtol", "both"):
+                bound = [np.asarray((value or 0.0) * factors) for value in (absolute, relative)]
+                options = {
+                    key: trial.tensor(values, dtype) if varied else float(values[0])
+                    for key, values, given in zip(("atol", "rtol"), bound, (absolute, relative))
+                    if given is not None and name in (key, "both")
+                }
+                if not options:
+                    continue
+                zero = np.zeros(count)
+                tolerance = np.maximum(
+                    bound[0] if "atol" in options else zero, (bound[1] if "rtol" in options else zero) * largest
+                )
+                floor = 1e-5 if dtype == "float32" else 1e-13
+                margin = np.abs(known / np.maximum(tolerance, floor)[:, None] - 1).min()
+                trial.check(margin > 1e-4, "a singular value is equal to a tolerance")
+                expected = (known > np.maximum(tolerance, floor)[:, None]).sum(-1)
+                for hermitian, batch in ((False, each), (True, symmetric)):
+                    found = trial.call(batch, hermitian=hermitian, **options)
+                    trial.exact(found, expected, "int64")

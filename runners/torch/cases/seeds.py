@@ -65,6 +65,30 @@ def unrelated(
                 trial.check(equal < 0.9, f"{equal:.0%} of the draws are those of another call, moved by {shift}")
 
 
+def one_by_one(trial: Trial, made: Sequence[Any], shape: Sequence[int], shares: Sequence[float], dtype: str) -> None:
+    """An instance draws once at each call, hundreds of times: no draw repeats another one, the category of the largest
+    part occurs in its share of the draws, and whether it follows itself is left to chance.
+
+    ``made``: the arguments of the class; ``shape``: of one draw. A correct generator fails with a probability below
+    1e-8.
+    """
+    count = 400
+    for method in ("sample", "rsample"):
+        for given in ((), ((),), ((1,),)):
+            draw = drawing(trial, given, {}, made, method)
+            torch.manual_seed(8)
+            draws = [draw() for _ in range(count)]
+            trial.equal([trial.dtype_name(draws[-1]), list(draws[-1].shape)[-len(shape) :]], [dtype, list(shape)])
+            found = np.stack([trial.numpy(each).reshape(shape) for each in draws])
+            rows = found.reshape(count, -1)
+            trial.equal(len(np.unique(rows, axis=0)), count)
+            first = (found.argmax(-1) == 0).reshape(count, -1) - shares[0]
+            variance = shares[0] * (1 - shares[0])
+            trial.check(float(np.abs(first.sum(0)).max()) < 6.5 * (count * variance) ** 0.5, "a share is wrong")
+            following = np.abs((first[1:] * first[:-1]).sum(0)).max()
+            trial.check(float(following) < 8 * variance * count**0.5, "a draw depends on the one before")
+
+
 def drawing(
     trial: Trial, args: Sequence[Any], options: Mapping[str, Any], made: Sequence[Any] | None, method: str
 ) -> Callable[[], Any]:

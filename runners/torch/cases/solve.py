@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Sequence
 
 import numpy as np
@@ -71,6 +72,25 @@ def triangular_solve_gradients(
     trial.close(solution, expected, dtype=dtype, **solved(dtype, size))
     trial.close(side.grad, _summed_to(entering, right), dtype=dtype, **solved(dtype, size))
     trial.close(coefficients.grad, _summed_to(slope, matrix), dtype=dtype, **solved(dtype, size))
+
+
+def triangular_singular(trial: Trial, dtype: str) -> None:
+    """A zero on the diagonal divides the value that is computed last by zero: infinity with its sign, and NaN for zero.
+    The values before it are those of the regular system. The transposed system ends at the other side."""
+    size, signs = 5, np.array([1.0, -1.0, 0.0])
+    trial.repeatable = False
+    for upper, transpose, batch in itertools.product((True, False), (False, True), ((), (2,))):
+        a = triangular(trial, (*batch, size, size), "float64")
+        last = 0 if upper != transpose else size - 1
+        a[..., last, last] = 0
+        expected = np.round(trial.random(*batch, size, 3, dtype="float64", seed=2, low=-4, high=4))
+        expected[..., 2] = expected[..., last, :] = 0
+        right = _used(a, upper, transpose, False) @ expected
+        right[..., last, :] += signs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected[..., last, :] = signs / np.zeros(3)
+        found = trial.call(trial.tensor(right, dtype), trial.tensor(a, dtype), upper=upper, transpose=transpose)[0]
+        trial.close(found, expected, dtype=dtype, rtol=1e-4, atol=1e-4)
 
 
 def ormqr(

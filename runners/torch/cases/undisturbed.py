@@ -48,6 +48,21 @@ def draws(
         trial.equal(outputs[-1], outputs[0])
 
 
+def evaluation(trial: Trial, made: Sequence[Any], args: Sequence[Any]) -> None:
+    """A module that drops values in training draws nothing in an evaluation, also after a training: the random numbers
+    that follow are those of the seed."""
+    trial.repeatable = False
+    module = trial.make(*made).to(trial.device)
+    given, _ = on_device(trial, args, {})
+    for training in (False, True, False):
+        torch.manual_seed(5)
+        expected = trial.numpy(torch.rand(8, device=trial.device))
+        torch.manual_seed(5)
+        trial.call_method(module.train(training), "__call__", *given)
+        same = bool((trial.numpy(torch.rand(8, device=trial.device)) == expected).all())
+        trial.check(same != training, f"training is {training}: the random numbers that follow are the same: {same}")
+
+
 def of_module(trial: Trial, kind: str, made: Sequence[Any], args: Sequence[Any] = ()) -> None:
     """In each of the surroundings the method of a module of this ``kind`` changes no flag, no random state, no mode of
     the module, and neither its options nor which parameters want gradients."""
