@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -51,6 +51,35 @@ def changed(trial: Trial, rule: str, dtype: str = "float32") -> None:
         for parameter, followed in zip(parameters, rules):
             trial.close(parameter, followed.values, dtype=dtype)
     trial.equal([group["lr"] for group in optimizer.param_groups], [0.25, 0.125])
+
+
+def changed_options(
+    trial: Trial,
+    rule: str,
+    changes: Sequence[Mapping[str, Any]],
+    kept: Mapping[str, str] = {},
+    dtype: str = "float32",
+) -> None:
+    """Options of a group that are changed after each step hold from the next step on, for their group only.
+
+    ``kept``: what the rule calls an option, where this is another name.
+    """
+    host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
+    parameters = [trial.tensor(values).requires_grad_() for values in host]
+    rules = [RULES[rule](values, lr=0.25) for values in host]
+    optimizer = trial.make([{"params": [parameter]} for parameter in parameters], lr=0.25)
+    trial.repeatable = False
+    for step, options in enumerate([{}, *changes]):
+        optimizer.param_groups[1].update(options)
+        for name, value in options.items():
+            setattr(rules[1], kept.get(name, name), value)
+        for number, (parameter, followed) in enumerate(zip(parameters, rules)):
+            gradient = trial.random(5, dtype=dtype, seed=60 + 10 * step + number)
+            parameter.grad = trial.tensor(gradient)
+            followed.step(gradient)
+        trial.call_method(optimizer, "step")
+        for parameter, followed in zip(parameters, rules):
+            trial.close(parameter, followed.values, dtype=dtype)
 
 
 def loaded(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str, copied: bool) -> None:
