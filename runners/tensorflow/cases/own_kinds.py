@@ -29,12 +29,15 @@ def refuses_types(trial: Trial) -> None:
 
 
 def own_classes(trial: Trial) -> None:
-    """A class of lists, tuples or dictionaries is kept, within others as well."""
+    """A class of lists, tuples or dictionaries is kept, alone and within others."""
     given = [_List([1, _Tuple((2, 3))]), _Dict(a=4, b=_List([5]))]
     output = trial.call(lambda leaf: leaf * 10, given)
     trial.equal(output, [[10, (20, 30)], {"a": 40, "b": [50]}])
     kinds = [type(each) for each in (output[0], output[0][1], output[1], output[1]["b"])]
     trial.equal([kind.__name__ for kind in kinds], ["_List", "_Tuple", "_Dict", "_List"])
+    for alone in (_List([1, 2]), _Tuple((1, 2)), _Dict(a=1)):
+        output = trial.call(lambda leaf: leaf, alone)
+        trial.equal((type(output).__name__, output == alone), (type(alone).__name__, True))
 
 
 def without_result(trial: Trial) -> None:
