@@ -110,6 +110,21 @@ def special_values(trial: Trial, kind: str, width: int) -> None:
         _close(trial, trial.call_method(module, "__call__", *map(trial.tensor, inputs)), np.full_like(plain, np.nan))
 
 
+def nan_queries(trial: Trial, kind: str, positions: int) -> None:
+    """Weights of the queries that are NaN make all outputs NaN, however many positions there are. ``kind``: "layer" or
+    "model"."""
+    module, _ = _made(trial, kind, 4, "float32")
+    for name, parameter in module.named_parameters():
+        if name.endswith("in_proj_weight"):
+            with torch.no_grad():
+                parameter[:4] = float("nan")
+    inputs = [trial.tensor(trial.random(positions, 3, 4, seed=seed)) for seed in range(1, 3 if kind == "model" else 2)]
+    for training in (True, False):
+        module.train(training)
+        trial.repeatable = False
+        _close(trial, trial.call_method(module, "__call__", *inputs), np.full((3, positions, 4), np.nan))
+
+
 def large_scores(trial: Trial, kind: str, width: int) -> None:
     """Scores of several hundreds and inputs of 1e6 neither overflow nor lose the position that they choose.
     ``kind``: "layer" or "model"."""
