@@ -32,7 +32,7 @@ class _Stream(_data.IterableDataset):  # type: ignore[misc, name-defined]
 
 
 def subset_asks(trial: Trial) -> None:
-    """An item is asked for when it is wanted, each time again, by its index in the whole data set."""
+    """An item is asked for when it is wanted, each time again, by its index in the whole data set, a plain integer."""
     whole = _Asked(9)
     part = trial.make(whole, [8, 3, 3, -2, 0])
     trial.repeatable = False
@@ -40,7 +40,13 @@ def subset_asks(trial: Trial) -> None:
     trial.equal(whole.asked, [])
     found = [trial.call_method(part, "__getitem__", position) for position in (1, 0, 2, -1, -2, 1)]
     trial.equal(whole.asked, [3, 8, 3, 0, -2, 3])
+    _check_plain(trial, whole)
     trial.equal(found, [{"index": index, "time": time} for time, index in enumerate(whole.asked, 1)])
+
+
+def _check_plain(trial: Trial, *sets: _Asked) -> None:
+    for each in sets:
+        trial.equal([type(index).__name__ for index in each.asked], ["int"] * len(each.asked))
 
 
 def subset_refuses(trial: Trial) -> None:
@@ -52,7 +58,8 @@ def subset_refuses(trial: Trial) -> None:
 
 
 def concat_asks(trial: Trial) -> None:
-    """Each data set is asked for its own items only, by its own index, when an item is wanted; a loop gives all."""
+    """Each data set is asked for its own items only, by its own index, a plain integer, when an item is wanted; a loop
+    gives all."""
     parts = [_Asked(length) for length in (3, 0, 1, 4)]
     joined = trial.make(parts)
     trial.repeatable = False
@@ -61,6 +68,7 @@ def concat_asks(trial: Trial) -> None:
     trial.equal(found, [0, 3, 2, 0, 0, 0, 0])
     trial.equal([part.asked for part in parts], [[2, 0], [], [0, 0], [3, 0, 0]])
     trial.equal([item["index"] for item in joined], [0, 1, 2, 0, 0, 1, 2, 3])
+    _check_plain(trial, *parts)
 
 
 def concat_refuses_streams(trial: Trial) -> None:

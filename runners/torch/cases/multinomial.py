@@ -126,3 +126,11 @@ def multinomial_long_tail(trial: Trial, tail: int, draws: int, dtype: str) -> No
     groups = np.where(np.arange(tail + 1) == 0, 0, 1 + (np.arange(tail + 1) - 1) * 8 // tail)
     trial.check(((found >= 0) & (found <= tail)).all(), "a draw is none of the categories")
     check_categories(groups[found], np.bincount(groups, weights))
+
+
+def large_weights(trial: Trial, dtype: str) -> None:
+    """One draw without replacement from each of many equal rows follows weights whose sum is beyond float16."""
+    tensor = trial.tensor(np.tile([20000.0, 60000.0, 20000.0], (20000, 1)), dtype)
+    drawn = trial.call(tensor, 1)
+    trial.equal([trial.dtype_name(drawn), list(drawn.shape)], ["int64", [20000, 1]])
+    check_categories(trial.numpy(drawn)[:, 0], trial.numpy(tensor)[0].astype("float64"))
