@@ -68,7 +68,7 @@ def left_alone(
 
 def in_containers(trial: Trial, name: str) -> None:
     """tree_map, tree_unflatten, Partial and stop_gradient leave containers, their leaves and what surrounds them alone;
-    what they return is another container, with the very same order of keys."""
+    what they return is another container at each call, with the very same order of keys."""
     host = np.arange(3.0, dtype="float32")
     tree = {"b": [1, host], "a": Pair(2.5, None), "c": ({}, ())}
     leaves, structure = jax.tree_util.tree_flatten(tree)
@@ -83,9 +83,11 @@ def in_containers(trial: Trial, name: str) -> None:
         }[name]
         called()
         with watched(trial):
-            found = called()
-        for other in (found["b"], found["c"]) if name != "Partial" else ():
-            trial.check(all(other is not each for each in tree.values()), "a container is that of the argument")
+            found, again = called(), called()
+        trial.check(found is not again, "two calls return the same container")
+        for key in ("b", "c") if name != "Partial" else ():
+            trial.check(all(found[key] is not each for each in tree.values()), "a container is that of the argument")
+        trial.check(name == "Partial" or found["b"] is not again["b"], "two calls return the same container")
         return found
 
     found = trial.call_inside(body)

@@ -88,15 +88,17 @@ def cdf_of_types(trial: Trial, wide: bool) -> None:
 
 
 def aval_of_numpy(trial: Trial) -> None:
-    """jax.core.get_aval: NumPy arrays and scalars of bfloat16, of all small types, of many axes and of none keep their
-    type and shape, and are not weak. Equal types of different shapes or dtypes, one after the other, are not mixed up.
-    In compiled and mapped functions a traced value has the type that it has there."""
+    """jax.core.get_aval: NumPy arrays and scalars of bfloat16, of all small types, of many axes and of none keep
+    their type and shape, and are not weak; they can be written to as before. Equal types of different shapes or
+    dtypes, one after the other, are not mixed up. In compiled and mapped functions a traced value has the type that
+    it has there."""
     for shape in ((), (3,), (1, 2, 1, 1, 3, 1), (0, 2), (2, 0, 1), (1, 1)):
         for dtype in ("bfloat16", "float16", "int8", "uint16", "bool", "complex64"):
             host = np.ones(shape, trial.dtype(dtype))
             for value in [host] if shape else [host, host[()]]:
                 aval = trial.call(value)
                 trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), (shape, dtype, False))
+            trial.equal((host.flags.writeable, host.tobytes()), (True, np.ones_like(host).tobytes()))
     seen: list[Any] = []
 
     def body(get_aval: Callable[..., Any], x: Any) -> Any:
