@@ -75,6 +75,55 @@ def drawn_again(trial: Trial, how: str, shape: Sequence[int]) -> None:
     trial.equal(rows[1], rows[0])
 
 
+def drawn_in_step(trial: Trial, how: str) -> None:
+    """A tensor with a seed draws the same sequence by ``Session.run`` and by ``Tensor.eval``, alone, computed with and
+    in a list; the sequences of other tensors stay where they are."""
+    with building(trial) as graph:
+        v1.set_random_seed(trial.seed(5))
+        draws = [
+            v1.random_uniform([4], seed=3),
+            v1.random_normal([2, 3]) * 2.0 + 1.0,
+            tf.random.uniform([5], 0, 1000, tf.int32, seed=4),
+            v1.truncated_normal([], seed=5, dtype=tf.float64),
+        ]
+    order = [0, 1, 0, 2, 3, 3, 1, 0]
+    trial.repeatable = False
+    one, two = v1.Session(graph=graph), v1.Session(graph=graph)
+    found = [_fetched(trial, how, one, draws[place]) for place in order]
+    for each, place in zip(found, order):
+        trial.equal(each, two.run(draws[place]) if how == "eval" else draws[place].eval(session=two))
+
+
+def fed_whole(trial: Trial, how: str, dtype: str) -> None:
+    """The ends of the range, what is not finite and the digits of each dtype are fed as they are: in arrays, lists and
+    numbers, to a placeholder and to another tensor."""
+    kind = np.dtype(dtype).kind
+    if kind in "iu":
+        info = np.iinfo(dtype)
+        values = [info.min, info.max, info.max - 1, info.max // 2 + 1, info.max // 3, 0, 1, info.min + 1]
+    else:
+        info = np.finfo(dtype)
+        values = [0.1, -1 / 3, info.max, info.min, info.tiny, np.nan, np.inf, -np.inf, -0.0, 1 + info.eps]
+    host = np.asarray(values, dtype)
+    if kind == "c":
+        host = host + np.asarray(1j, dtype) * host.real[::-1]
+    with building(trial) as graph:
+        x = v1.placeholder(trial.dtype(dtype))
+        y = tf.identity(x)
+        z = tf.identity(y)
+    session = v1.Session(graph=graph)
+    trial.repeatable = False
+    # TensorFlow 2.21 feeds lists with numbers of 64 bits by float64.
+    lists = [] if dtype == "uint64" else [host.tolist()]
+    for value in (host, host[::-1], *lists, host.reshape(2, -1), *host[:2], *host[:2].tolist()):
+        expected = np.asarray(value, dtype)
+        for fed, fetched in ((x, y), (y, z)):
+            feeds = {fed: value} if fed is x else {x: np.zeros([3], dtype), fed: value}
+            found = np.asarray(_fetched(trial, how, session, fetched, feeds))
+            trial.equal(found.dtype.name, dtype)
+            trial.exact(found, expected)
+
+
 def check_distinct(trial: Trial, draws: Any) -> None:
     """Draws are finite, and no entry of any axis is like another one."""
     draws = np.asarray(draws, "float64")

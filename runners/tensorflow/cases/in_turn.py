@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable
 
 import numpy as np
@@ -100,6 +101,19 @@ def constants(trial: Trial) -> None:
         trial.raises(["OverflowError", "TypeError", "ValueError"], "range", number, tf.int64)
     nested = (((1, 2, 3), (4, 5, 6)),)
     trial.exact(trial.call(nested), np.asarray(nested), "int32")
+
+
+def numbers(trial: Trial) -> None:
+    """Equal numbers of Python of different kinds keep their kind, in each order of the calls, alone and in lists."""
+    trial.repeatable = False
+    pairs = {int: "int32", float: "float32", bool: "bool", complex: "complex128"}
+    # Other numbers in each order: a number that has been converted before cannot hide a mistake.
+    for number, order in enumerate(itertools.permutations(pairs), start=2):
+        for start in (0, 1, number):
+            for kind in order:
+                value = kind(start)
+                trial.exact(trial.call(value), np.asarray(value, pairs[kind]), pairs[kind])
+                trial.exact(trial.call([value]), np.asarray([value], pairs[kind]), pairs[kind])
 
 
 def constant_named(trial: Trial) -> None:

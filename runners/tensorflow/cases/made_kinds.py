@@ -11,6 +11,8 @@ from runners.core.testing.trial import Trial
 
 _SHAPES = ([], [0], [3], [300, 2], [2, 300], [2, 3, 270], [2, 1, 3, 2, 1, 2], [1, 2, 1, 2, 1, 2, 1, 2, 3])
 
+_WIDE = ("int16", "int32", "int64", "float32", "float64", "complex128")
+
 
 def _values(shape: Any, dtype: str) -> Any:
     """Distinct neighbors, the ends of the range and what is not finite."""
@@ -76,3 +78,18 @@ def variables(trial: Trial, dtype: str) -> None:
         trial.exact(variable, host, dtype)
         trial.exact(first, host, dtype)
         trial.equal([variable.dtype.name, variable.shape.as_list(), variable.trainable], [dtype, shape, True])
+
+
+def widened(trial: Trial) -> None:
+    """Integers of NumPy, also negative ones, keep their values in each wider dtype, in arrays of each order and as
+    numbers, and the arrays stay as they were."""
+    trial.repeatable = False
+    for narrow, wide in itertools.product(("int8", "uint8", "int16", "uint16", "int32"), _WIDE):
+        if not np.can_cast(narrow, wide) or narrow == wide:
+            continue
+        bounds = np.iinfo(narrow)
+        host = np.asarray([[bounds.min, -1 if bounds.min else 1, 5], [0, bounds.max, bounds.max - 1]], narrow)
+        for layout in (host.copy(), np.array(host, order="F"), host[0, 0], host[:, 1:].copy()[:, ::-1], host[1, 1:2]):
+            before = layout.copy()
+            trial.exact(trial.call(layout, dtype=trial.dtype(wide)), before.astype(wide), wide)
+            trial.equal(layout, before)

@@ -86,7 +86,7 @@ def refuses_to_wait(trial: Trial) -> None:
     close(trial, session.run(number), 3.0, "float32")
 
 
-def refuses_shapes(trial: Trial, dtype: str, given: Sequence[int]) -> None:
+def refuses_shapes(trial: Trial, how: str, dtype: str, given: Sequence[int]) -> None:
     """An array of another shape is not fed, though it has as many elements; neither to a placeholder nor to another
     tensor. The session runs on."""
     with building(trial) as graph:
@@ -97,5 +97,6 @@ def refuses_shapes(trial: Trial, dtype: str, given: Sequence[int]) -> None:
     fit, unfit = np.ones([2, 3], dtype), np.ones(given, dtype)
     trial.repeatable = False
     for feeds in ({x: unfit}, {x: unfit.tolist()}, {x: fit, y: unfit}):
-        trial.raises(["InvalidArgumentError", "ValueError"], "shape", session, z, feeds)
+        args = (z, feeds, session) if how == "eval" else (session, z, feeds)
+        trial.raises(["InvalidArgumentError", "ValueError"], "shape", *args)
     close(trial, session.run(z, {x: fit}), fit * 3, dtype)
