@@ -34,6 +34,8 @@ def test_the_current_version_has_every_function_and_changed_one(run_manifest: Ru
     found = findings(study)
     known = known_failures("torch", VERSIONS["torch"][0])
     assert {test: found.pop(test, None) for test in known} == known
+    # The paper's version has no argument for the generator.
+    assert found.pop(("torch.nn.init.xavier_uniform_", "generator")) == "skipped"
     assert findings(current) == {**found, **known_failures("torch", VERSIONS["torch"][1])}
 
 

@@ -131,7 +131,7 @@ def multinomial_long_tail(trial: Trial, tail: int, draws: int, dtype: str) -> No
 def large_weights(trial: Trial, dtype: str) -> None:
     """One draw without replacement from each of many equal rows follows weights whose sum is beyond float16."""
     if dtype == "float16" and torch.__version__.startswith("1."):
-        trial.skip("version 1 does not draw in half precision on every device")
+        trial.skip("this version does not draw in half precision on every device")
     tensor = trial.tensor(np.tile([20000.0, 60000.0, 20000.0], (20000, 1)), dtype)
     drawn = trial.call(tensor, 1)
     trial.equal([trial.dtype_name(drawn), list(drawn.shape)], ["int64", [20000, 1]])
