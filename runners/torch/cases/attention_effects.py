@@ -49,6 +49,13 @@ def _made(trial: Trial, kind: str, width: int, dtype: str, bound: float = 0.6, *
     return module, filled(trial, module, dtype, bound=bound)
 
 
+def _reference(kind: str, known: Sequence[Any], weights: Arrays, **options: Any) -> Any:
+    """What the layer, or the model, computes without masks, batch first."""
+    if kind == "model":
+        return translate(*known, weights, 2, (1, 1), (None,) * 3, **options)
+    return encode(*known, weights, "", 2, None, **options)
+
+
 def _close(trial: Trial, output: Any, expected: Any, **allowed: float) -> None:
     trial.close(output, np.swapaxes(expected, 0, 1), dtype="float32", **{"rtol": 1e-5, "atol": 1e-4, **allowed})
 
@@ -93,8 +100,7 @@ def special_values(trial: Trial, kind: str, width: int) -> None:
         module.train(training)
         inputs = [trial.random(4, 3, width, seed=seed) for seed in range(1, 3 if kind == "model" else 2)]
         known = [np.swapaxes(widened(each), 0, 1) for each in inputs]
-        plain = translate(*known, weights, 2, (1, 1), (None,) * 3) if kind == "model" else None
-        plain = encode(*known, weights, "", 2, None) if plain is None else plain
+        plain = _reference(kind, known, weights)
         trial.repeatable = False
         for place in range(len(inputs)):
             for value in (np.nan, np.inf, -np.inf):
@@ -103,10 +109,9 @@ def special_values(trial: Trial, kind: str, width: int) -> None:
                 expected = plain.copy()
                 expected[1] = np.nan
                 _close(trial, trial.call_method(module, "__call__", *map(trial.tensor, given)), expected)
+        last = [values for name, values in module.named_parameters() if name.endswith("linear2.bias")][-1]
         with torch.no_grad():
-            [values for name, values in module.named_parameters() if name.endswith("linear2.bias")][-1][0] = float(
-                "nan"
-            )
+            last[0] = float("nan")
         _close(trial, trial.call_method(module, "__call__", *map(trial.tensor, inputs)), np.full_like(plain, np.nan))
 
 
@@ -136,12 +141,9 @@ def large_scores(trial: Trial, kind: str, width: int) -> None:
             weights[name][: 2 * width] *= 30
     trial.repeatable = False
     for scale in (1.0, 20.0, 1e6):
-        inputs = [scale * trial.random(5, 3, width, dtype="float64", seed=seed) for seed in (1, 2)]
-        known = [np.swapaxes(each, 0, 1) for each in inputs]
-        if kind == "model":
-            expected = translate(*known, weights, 2, (1, 1), (None,) * 3)
-        else:
-            inputs, expected = inputs[:1], encode(known[0], weights, "", 2, None)
+        seeds = (1, 2) if kind == "model" else (1,)
+        inputs = [scale * trial.random(5, 3, width, dtype="float64", seed=seed) for seed in seeds]
+        expected = _reference(kind, [np.swapaxes(each, 0, 1) for each in inputs], weights)
         output = trial.call_method(module, "__call__", *map(trial.tensor, inputs))
         trial.close(output, np.swapaxes(expected, 0, 1), dtype="float64", rtol=1e-6, atol=1e-6)
     single = module.float()
@@ -170,11 +172,7 @@ def second_gradients(trial: Trial, kind: str, width: int) -> None:
 
     def total(at: Arrays, step: float) -> float:
         moved = [np.swapaxes(values + step * along, 0, 1) for values in at.values()]
-        found = (
-            translate(*moved, weights, 2, (1, 1), (None,) * 3, activation="gelu")
-            if kind == "model"
-            else encode(*moved, weights, "", 2, None, activation="gelu")
-        )
+        found = _reference(kind, moved, weights, activation="gelu")
         return float((np.swapaxes(found, 0, 1) * down).sum())
 
     expected = slopes(lambda at: (total(at, 1e-4) - total(at, -1e-4)) / 2e-4, point, 1e-4)

@@ -35,21 +35,7 @@ def side_by_side(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str
 def changed(trial: Trial, rule: str, dtype: str = "float32") -> None:
     """A learning rate that is changed between steps holds from the next step on, for its group only. Rprop uses it for
     the first step only."""
-    host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
-    parameters = [trial.tensor(values).requires_grad_() for values in host]
-    rules = [RULES[rule](values, lr=0.25) for values in host]
-    optimizer = trial.make([{"params": [parameter]} for parameter in parameters], lr=0.25)
-    trial.repeatable = False
-    for step, rate in enumerate((0.25, 0.5, 0.5, 0.125)):
-        optimizer.param_groups[1]["lr"] = rate
-        rules[1].lr = rate
-        for number, (parameter, followed) in enumerate(zip(parameters, rules)):
-            gradient = trial.random(5, dtype=dtype, seed=60 + 10 * step + number)
-            parameter.grad = trial.tensor(gradient)
-            followed.step(gradient)
-        trial.call_method(optimizer, "step")
-        for parameter, followed in zip(parameters, rules):
-            trial.close(parameter, followed.values, dtype=dtype)
+    optimizer = _changed(trial, rule, [{"lr": 0.25}, {"lr": 0.5}, {"lr": 0.5}, {"lr": 0.125}], {}, dtype)
     trial.equal([group["lr"] for group in optimizer.param_groups], [0.25, 0.125])
 
 
@@ -64,12 +50,17 @@ def changed_options(
 
     ``kept``: what the rule calls an option, where this is another name.
     """
+    _changed(trial, rule, [{}, *changes], kept, dtype)
+
+
+def _changed(trial: Trial, rule: str, changes: Sequence[Mapping[str, Any]], kept: Mapping[str, str], dtype: str) -> Any:
+    """The optimizer of two groups, after a step for each of the changes, which are those of the second group."""
     host = [trial.random(5, dtype=dtype, seed=seed) for seed in (1, 2)]
     parameters = [trial.tensor(values).requires_grad_() for values in host]
     rules = [RULES[rule](values, lr=0.25) for values in host]
     optimizer = trial.make([{"params": [parameter]} for parameter in parameters], lr=0.25)
     trial.repeatable = False
-    for step, options in enumerate([{}, *changes]):
+    for step, options in enumerate(changes):
         optimizer.param_groups[1].update(options)
         for name, value in options.items():
             setattr(rules[1], kept.get(name, name), value)
@@ -80,6 +71,7 @@ def changed_options(
         trial.call_method(optimizer, "step")
         for parameter, followed in zip(parameters, rules):
             trial.close(parameter, followed.values, dtype=dtype)
+    return optimizer
 
 
 def loaded(trial: Trial, rule: str, options: Mapping[str, Any], dtype: str, copied: bool) -> None:
