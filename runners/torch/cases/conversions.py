@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 import torch
 
+from runners.core.testing.arrays import nearest
 from runners.core.testing.trial import Trial
 
 # Ties to even, the numbers beside ties, the largest and smallest of each dtype and what lies beyond: all of them have
@@ -19,22 +19,12 @@ _NUMBERS = [
 ]
 
 
-def _rounded(values: Any, dtype: str) -> Any:
-    """float32 values as the dtype holds them: the nearest, and of two the one whose last digit is even."""
-    if dtype != "bfloat16":
-        with np.errstate(over="ignore"):
-            return values.astype(dtype)
-    bits = values.view("uint32").astype("uint64")
-    nearest = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype("uint32").view("float32")
-    return np.where(np.isnan(values), values, nearest)
-
-
 def to_rounds(trial: Trial, dtype: str) -> None:
     """Every number becomes the nearest one of the dtype, by dtype, keyword or another tensor; zeros keep their sign,
     and NaN stays NaN."""
     values = np.array(_NUMBERS, "float32")
     kind = getattr(torch, dtype)
-    expected = _rounded(values, dtype)
+    expected = nearest(values, dtype)
     other = torch.zeros((), dtype=kind, device=trial.device)
     for source in ("float32", "float64"):
         given = trial.tensor(values.astype(source))
