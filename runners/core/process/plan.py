@@ -161,4 +161,5 @@ def _request(settings: Settings, test: Test) -> Message:
         "sync_check": None,
         "timed": test.timed,
         "counts_bytes": test.size is not None,
+        "calls_again": True,
     }

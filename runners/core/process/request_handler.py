@@ -111,10 +111,11 @@ class RequestHandler:
                 trial.finish()
                 if is_timed and request["protocol"] != "cold":
                     trial.measure_steady(budget_ns)
-                if trial.has_random_inputs and request["protocol"] != "scaling":
-                    self._check_other_values(request, function, mutant, wait)
-                    trial.check_kept()
-                trial.check_repeats(SEED)
+                if request["calls_again"]:
+                    if trial.has_random_inputs and request["protocol"] != "scaling":
+                        self._check_other_values(request, function, mutant, wait)
+                        trial.check_kept()
+                    trial.check_repeats(SEED)
         except Skip as skip:
             result.update(outcome="skipped", reason=str(skip))
         except BaseException as error:

@@ -107,13 +107,15 @@ def _open_journal(settings: Settings, header: Mapping[str, Any]) -> Journal | Pa
 def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, progress: Progress) -> None:
     confirmation = Confirmation(settings.framework, place.device, settings.timeout_s, book.results())
     triage = Triage(settings.framework, place.device, place.host, settings.timeout_s, place.folder, book.results())
+    sound = {(result["function"], result["test"]) for result in book.results() if result["outcome"] == "passed"}
     has_warned = False
     passed_check: SyncCheck | None = None
 
     def run_test(planned: PlannedTest) -> TestResult:
         if planned.removed is not None:
             return removed(planned, planned.removed)
-        planned = planned.with_request(sync_check=passed_check)
+        # Whether later calls are right does not depend on the pass, unless one was wrong.
+        planned = planned.with_request(sync_check=passed_check, calls_again=planned.key not in sound)
         if settings.cold == "process":
             # Before the test and not after it: the last worker says the device's state at the end.
             place.device.retire()
@@ -127,6 +129,8 @@ def _run_passes(settings: Settings, plan: Plan, place: _Place, book: Journal, pr
                 continue
             result = _recorded(planned, place, book, progress, run_test)
             progress.result(result)
+            if result["outcome"] == "passed":
+                sound.add(planned.key)
             check = result.get("sync_check")
             if check and check["passed"]:
                 passed_check = check

@@ -129,6 +129,13 @@ def exits_silently(trial: Trial) -> None:
     os._exit(0)
 
 
+def prints_its_inputs(trial: Trial) -> None:
+    """Prints the random number that it calls the function with."""
+    number = float(trial.random(dtype="float64", seed=1))
+    trial.check(trial.call(number) == number, "identity changed its argument")
+    print(number, flush=True)
+
+
 def exits(trial: Trial, status: int = 3) -> None:
     trial.call(1)
     sys.exit(status)

@@ -38,6 +38,21 @@ def test_a_function_that_remembers_the_values_of_its_first_call_is_unstable(run,
     assert len(result["calls"]) == 1, "the call with other values is not timed"
 
 
+def test_later_passes_do_not_try_other_values_again(run):
+    test = {"id": "t", "case": "fake.behaviours:prints_its_inputs"}
+    results = run([{"function": "fake.identity", "tests": [test]}], "--runs", "3").document["results"]
+    printed = [result["output"]["text"].split() for result in results]
+    assert [len(numbers) for numbers in printed] == [2, 1, 1]
+    assert printed[0][0] != printed[0][1]
+    assert printed[1] == printed[2] == printed[0][:1]
+
+
+def test_what_was_unstable_in_the_first_pass_is_looked_for_in_the_others(run):
+    test = {"id": "t", "case": "call", "args": [RANDOM, 3.0], "expect": SCALED}
+    results = run([{"function": "fake.scale_by_memory", "tests": [test]}], "--runs", "3").document["results"]
+    assert [result["category"] for result in results] == ["unstable"] * 3
+
+
 def test_a_call_with_other_values_that_is_only_imprecise_is_a_matter_of_precision(run):
     result = result_of(run, "fake.scale_first_well", args=(RANDOM, 3.0))
     assert (result["outcome"], result["category"]) == ("failed", "precision")
