@@ -52,6 +52,11 @@ def named_objects(trial: Trial) -> None:
         started.append(count)
         yield from range(count)
 
+    for output in ((1.5,), [wide], {"a": 2}, (), None, ((),), Pair(1, 2)):
+        trial.check(
+            trial.call(lambda output=output: output, name="alone")() is output, f"{output!r} became another one"
+        )
+
     started: list[int] = []
     numbers = trial.call(counted, name="counted")(3)
     trial.equal((len(started), next(numbers), list(numbers), len(started)), (0, 0, [1, 2], 1))
@@ -153,12 +158,26 @@ def unflattened_leaves(trial: Trial) -> None:
 
 
 def partial_value_objects(trial: Trial) -> None:
-    """PartialVal: a known zero or False is known, a NumPy array is the given object, and copies of a pair are partial
-    values that are equal to it."""
-    for value in (0, 0.0, False, np.zeros(()), np.array([2**53 + 1, -1]), trial.tensor(np.zeros(1, "float32"))):
-        made = trial.make((None, value))
-        trial.equal((trial.call_method(made, "is_known"), trial.call_method(made, "get_known") is value), (True, True))
-        trial.equal(trial.call_method(made, "get_aval").shape, np.shape(value))
+    """PartialVal: a known value is the very object that was given, also where it equals another one (1 and True, 0.0
+    and -0.0) or is a NumPy array, which can be written to as before; copies of a pair are partial values that are equal
+    to it."""
+    numbers = [1, True, 0, False, 1.0, 0.0, -0.0, float("nan"), 1j, np.float32(-0.0), np.bool_(True), np.int8(-1)]
+    arrays = [np.zeros(()), np.array([2**53 + 1, -1]), np.array([-0.0, np.nan, np.inf], "float32"), np.zeros((0, 3))]
+    bytes_before = [array.tobytes() for array in arrays]
+    known = trial.make((None, 2.5)).known
+    for value in (*numbers, *arrays, trial.tensor(np.zeros(1, "float32"))):
+        for made in (trial.make((None, value)), known(value)):
+            trial.equal(
+                (trial.call_method(made, "is_known"), trial.call_method(made, "get_known") is value), (True, True)
+            )
+            aval = trial.call_method(made, "get_aval")
+            wanted = jax.dtypes.canonicalize_dtype(np.asarray(value).dtype)
+            trial.equal(
+                (aval.shape, aval.dtype, bool(aval.weak_type)),
+                (np.shape(value), wanted, type(value) in (int, float, complex)),
+            )
+    trial.equal([array.tobytes() for array in arrays], bytes_before)
+    trial.check(all(array.flags.writeable for array in arrays), "an array can no longer be written to")
     made = trial.make((None, 2.5))
     trial.equal((made == (None, 2.5), hash(made) == hash((None, 2.5)), isinstance(made, tuple)), (True, True, True))
     for way in _COPIES:

@@ -63,6 +63,7 @@ def left_alone(
     for tensor, array, wanted in zip(given.tensors, arrays, kept):
         trial.exact(tensor, wanted)
         trial.equal((array.tobytes(), array.flags.writeable), (wanted.tobytes(), True))
+        trial.equal((array.shape, array.strides, array.dtype), (wanted.shape, wanted.strides, wanted.dtype))
     trial.equal({name: named[name].tobytes() for name in named_before}, named_before)
 
 

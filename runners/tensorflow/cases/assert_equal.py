@@ -54,7 +54,9 @@ def equal_numbers(trial: Trial) -> None:
     """Numbers compare as in Python: 1, 1.0 and True are equal, 0.1 + 0.2 and 0.3 are not, NaN equals nothing."""
     nan = float("nan")
     _compare(
-        trial, [(1, 1.0), (1, True), (-0.0, 0.0), (2**70, 2**70)], [(1, 2), (0.1 + 0.2, 0.3), (nan, nan), (0, None)]
+        trial,
+        [(1, 1.0), (1, True), (-0.0, 0.0), (2**70, 2**70)],
+        [(1, 2), (0.1 + 0.2, 0.3), (nan, nan), (0, None), (-3, 3), (2.5, -2.5), (2**32 + 7, 7)],
     )
 
 

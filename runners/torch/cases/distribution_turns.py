@@ -50,7 +50,8 @@ def relaxed_in_turns(trial: Trial, dtype: str) -> None:
     trial.repeatable = False
     for step, number in enumerate((0, 1, 1, 0, 1, 0)):
         parameters = widened((probs, rows)[number])
-        x = _points(trial, step + 1, 2, parameters.shape[-1], dtype=dtype)
+        # Other values of the same shapes: a density that is remembered by shape would be that of others.
+        x = np.roll(_points(trial, 6, 2, parameters.shape[-1], dtype=dtype), step, axis=0)
         density = trial.call_method(made[number], "log_prob", trial.tensor(x))
         wanted = _log_density(widened(x), heats[number].astype("float64"), parameters)
         trial.close(density, wanted, dtype=dtype, rtol=10 * _RTOL[dtype], atol=1e-4 if dtype == "float32" else 1e-11)

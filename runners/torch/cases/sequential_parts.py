@@ -62,6 +62,34 @@ def passed_on(trial: Trial) -> None:
     trial.check(set(np.unique(first)) == {0, 2} and (first != second).any(), "a second call has the same draws")
 
 
+def nested_conversions(trial: Trial) -> None:
+    """What converts, moves or switches a chain reaches each module of the chains in it, however deep, and their
+    buffers; counts stay integers."""
+    deepest = trial.make(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 2))
+    net = trial.make(torch.nn.Linear(2, 2), trial.make(torch.nn.Tanh(), deepest), torch.nn.Linear(2, 1))
+    trial.repeatable = False
+    for name, args, dtype in (
+        ("to", (trial.device,), torch.float32),
+        ("double", (), torch.float64),
+        ("half", (), torch.float16),
+        ("bfloat16", (), torch.bfloat16),
+        ("float", (), torch.float32),
+        ("to", (torch.float64,), torch.float64),
+    ):
+        trial.check(trial.call_method(net, name, *args) is net, f"{name} did not return the chain")
+        state = net.state_dict()
+        counts = [str(each.dtype) for key, each in state.items() if key.endswith("num_batches_tracked")]
+        floats = {str(each.dtype) for key, each in state.items() if not key.endswith("num_batches_tracked")}
+        trial.equal((len(state), floats, counts), (11, {str(dtype)}, ["torch.int64"]))
+    for name, args in (("eval", ()), ("train", ()), ("train", (False,)), ("requires_grad_", (False,))):
+        trial.call_method(net, name, *args)
+        trial.equal({each.training for each in net.modules()}, {name == "train" and not args})
+    trial.equal({each.requires_grad for each in net.parameters()}, {False})
+    applied: list[Any] = []
+    trial.call_method(net, "apply", applied.append)
+    trial.check(len(applied) == 8 and applied[-1] is net, "apply did not reach each module, the chain last")
+
+
 def frozen_gradients(trial: Trial) -> None:
     """In training and in evaluation the input gets its gradient, also if all modules are frozen, and no frozen
     parameter gets one; gradients can be differentiated again."""
