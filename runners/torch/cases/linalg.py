@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Sequence
 
 import numpy as np
@@ -130,26 +131,16 @@ def rank_tolerances(trial: Trial, count: int, size: int, dtype: str) -> None:
         for other in (turns[1], turns[0] * (-1.0) ** np.arange(size))
     )
     trial.repeatable = False
-    for absolute, relative in ((0.77, None), (None, 0.09), (3.3, 0.013), (0.031, 0.31), (0.0, 0.018), (0.017, 0.0)):
-        for varied in (False, True):
-            factors = 1 + numbers % 3 * 1.7 if varied else np.ones(count)
-            for name in ("atol", "rtol", "both"):
-                bound = [np.asarray((value or 0.0) * factors) for value in (absolute, relative)]
-                options = {
-                    key: trial.tensor(values, dtype) if varied else float(values[0])
-                    for key, values, given in zip(("atol", "rtol"), bound, (absolute, relative))
-                    if given is not None and name in (key, "both")
-                }
-                if not options:
-                    continue
-                zero = np.zeros(count)
-                tolerance = np.maximum(
-                    bound[0] if "atol" in options else zero, (bound[1] if "rtol" in options else zero) * largest
-                )
-                floor = 1e-5 if dtype == "float32" else 1e-13
-                margin = np.abs(known / np.maximum(tolerance, floor)[:, None] - 1).min()
-                trial.check(margin > 1e-4, "a singular value is equal to a tolerance")
-                expected = (known > np.maximum(tolerance, floor)[:, None]).sum(-1)
-                for hermitian, batch in ((False, each), (True, symmetric)):
-                    found = trial.call(batch, hermitian=hermitian, **options)
-                    trial.exact(found, expected, "int64")
+    pairs = ((3.3, 0.013), (0.031, 0.31), (0.0, 0.018), (0.017, 0.0))
+    both = [{"atol": absolute, "rtol": relative} for absolute, relative in pairs]
+    alone = [{name: value} for pair in both for name, value in pair.items()]
+    for given, varied in itertools.product(({"atol": 0.77}, {"rtol": 0.09}, *alone, *both), (False, True)):
+        factors = 1 + numbers % 3 * 1.7 if varied else np.ones(count)
+        bounds = {name: value * factors for name, value in given.items()}
+        tolerance = np.maximum(bounds.get("atol", 0.0), bounds.get("rtol", 0.0) * largest)
+        least = np.maximum(tolerance, 1e-5 if dtype == "float32" else 1e-13)[:, None]
+        trial.check(np.abs(known / least - 1).min() > 1e-4, "a singular value is equal to a tolerance")
+        options = {name: trial.tensor(bounds[name], dtype) if varied else value for name, value in given.items()}
+        for hermitian, batch in ((False, each), (True, symmetric)):
+            found = trial.call(batch, hermitian=hermitian, **options)
+            trial.exact(found, (known > least).sum(-1), "int64")
