@@ -17,11 +17,12 @@ import duckdb
 from portbench.explain.texts import evidence, trimmed
 from portbench.page.packing import pack_text
 from portbench.study.categories import Error, Rules
-from portbench.study.parquet import literal
+from portbench.study.parquet import literal, set_variable
 from portbench.study.summary import Row
 from portbench.util.sql import load_sql
 
 _BLOCK_RESULTS = 2000
+_PART_RESULTS = 60_000
 _LONGEST = {"traceback": 6000, "printed": 3000}
 _LONGEST_TEXT = 3000
 _NO_SAMPLES = '"cold_samples":0,"cold_ns":[],"steady_samples":0,"steady_ns":[],"stable":null'
@@ -40,32 +41,44 @@ def pack_details(
     """The details in packed blocks, and the first row of each. ``runs``: the number of each run file by its id;
     ``most_samples``: how many samples of a test and protocol the page has at most. ``connection`` has the tables of
     sql/page.sql."""
-    _create_tables(connection, runs, most_samples)
-    relation = connection.execute("FROM page_details")
-    names = [column[0] for column in relation.description or ()][_FACTS:]
+    _number_runs(connection, runs)
+    set_variable(connection, "most_samples", most_samples)
     packed: list[str] = []
     firsts: list[int] = []
-    block = _Block(names, rules)
-    for row, results in groupby(_streamed(relation), _place):
-        if not block.results:
-            firsts.append(row)
-        block.add(row, results)
-        if block.results >= _BLOCK_RESULTS:
-            packed.append(pack_text(block.text))
-            block = _Block(names, rules)
-    if block.results:
+    block: _Block | None = None
+    for part in _parts(connection):
+        names = [column[0] for column in part.description or ()][_FACTS:]
+        for row, results in groupby(_streamed(part), _place):
+            if block is None:
+                block = _Block(names, rules)
+                firsts.append(row)
+            block.add(row, results)
+            if block.results >= _BLOCK_RESULTS:
+                packed.append(pack_text(block.text))
+                block = None
+    if block is not None:
         packed.append(pack_text(block.text))
-    connection.execute("DROP TABLE page_tests")
+    connection.execute("DROP TABLE IF EXISTS page_tests")
     return tuple(packed), firsts
 
 
-def _create_tables(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int], most_samples: int) -> None:
-    connection.execute(f"SET VARIABLE most_samples = {most_samples}")
+def _number_runs(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> None:
     connection.execute("CREATE OR REPLACE TEMP TABLE page_runs (run_id VARCHAR, file INTEGER)")
     if runs:
         rows = (f"({literal(run_id)}, {number})" for run_id, number in runs.items())
         connection.execute(f"INSERT INTO page_runs VALUES {', '.join(rows)}")
-    connection.execute(load_sql("page", "details"))
+
+
+def _parts(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The rows of page_details, part by part: to sort the texts of all results at once takes much memory."""
+    counts = "SELECT (SELECT count(*) FROM page_rows), (SELECT count(*) FROM recorded)"
+    rows, results = connection.execute(counts).fetchall()[0]
+    step = max(1, rows * _PART_RESULTS // max(1, results))
+    for first in range(0, rows, step):
+        set_variable(connection, "first_row", first)
+        set_variable(connection, "last_row", first + step - 1)
+        connection.execute(load_sql("page", "details"))
+        yield connection.execute("FROM page_details")
 
 
 def _streamed(relation: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:

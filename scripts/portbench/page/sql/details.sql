@@ -1,16 +1,21 @@
--- The details of the page. On page.sql and the views of analysis.sql; page_runs numbers the run files. Variable: most_samples (how many
--- raw samples of a test and protocol are carried at most).
+-- The details of one part of the page. On page.sql and the views of analysis.sql; page_runs numbers the run files. Variables: most_samples
+-- (how many raw samples of a test and protocol are carried at most), first_row and last_row (the part's rows of page_rows).
 
 -- A list of times in nanoseconds as JSON: six digits of each, as portbench.page.packing.rounded.
-CREATE TEMP MACRO rounded_list(ns) AS
+CREATE OR REPLACE TEMP MACRO rounded_list(ns) AS
     replace(
         replace(to_json(list_transform(coalesce(ns, []), lambda one: format('{:.6g}', one::DOUBLE)::DOUBLE))::VARCHAR, '.0,', ','),
         '.0]',
         ']'
     );
 
+CREATE OR REPLACE TEMP VIEW page_part AS
+SELECT row, framework, function, successor_of
+FROM page_rows
+WHERE row BETWEEN getvariable('first_row') AND getvariable('last_row');
+
 -- The tests of each cell; their samples as members of a JSON object; and the first result of each, which has the samples in page_details.
-CREATE TEMP TABLE page_tests AS
+CREATE OR REPLACE TEMP TABLE page_tests AS
 WITH calls AS (
     SELECT
         target, row, test, run_id, run, call,
@@ -21,7 +26,7 @@ WITH calls AS (
         steady.stable AS stable
     FROM measured_calls
     JOIN page_targets USING (framework, version, device, machine, sync)
-    JOIN page_rows USING (framework, function, successor_of)
+    JOIN page_part USING (framework, function, successor_of)
     WHERE cold IS NOT NULL OR steady IS NOT NULL
 ),
 collected AS (
@@ -55,18 +60,19 @@ sampled AS (
 first_results AS (
     SELECT framework, version, device, machine, sync, function, successor_of, test, min({run: run, run_id: run_id}) AS first
     FROM recorded
+    JOIN page_part USING (framework, function, successor_of)
     GROUP BY ALL
 )
 SELECT target, row, test, verdict, first, samples
 FROM verdicts
 JOIN first_results USING (framework, version, device, machine, sync, function, successor_of, test)
 JOIN page_targets USING (framework, version, device, machine, sync)
-JOIN page_rows USING (framework, function, successor_of)
+JOIN page_part USING (framework, function, successor_of)
 LEFT JOIN sampled USING (target, row, test);
 
 -- Test by test and run by run: the place, what the page shows of each result, and then the facts that its texts are made of. Lists of
 -- names are joined and empty ones null, so that the facts of most results can be compared as they are.
-CREATE TEMP VIEW page_details AS
+CREATE OR REPLACE TEMP VIEW page_details AS
 SELECT
     row, target, test, run, file, verdict, CASE WHEN first = {run: run, run_id: run_id} THEN samples END AS samples,
     framework, outcome, category,
@@ -81,6 +87,6 @@ SELECT
 FROM recorded
 JOIN page_runs USING (run_id)
 JOIN page_targets USING (framework, version, device, machine, sync)
-JOIN page_rows USING (framework, function, successor_of)
+JOIN page_part USING (framework, function, successor_of)
 JOIN page_tests USING (target, row, test)
 ORDER BY row, target, test, run, run_id;

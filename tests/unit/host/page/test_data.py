@@ -18,7 +18,7 @@ import pytest
 from portbench.errors import BadInput, StorageFailed
 from portbench.explain.evidence import explain
 from portbench.explain.reproducer import reproducer
-from portbench.page import vendored
+from portbench.page import details, vendored
 from portbench.page import write as page
 from portbench.study.merge import merge
 from portbench.study.store import Study, connect, create_views
@@ -105,6 +105,15 @@ def test_the_page_asks_for_nothing_and_runs_its_own_scripts_alone(study: Study, 
         assert f"{kind}-src {' '.join(digests)}" in policy
         assert len(digests) == {"script": 3, "style": 4}[kind]
         assert not any("sourceMappingURL" in text for text in texts)
+
+
+@pytest.mark.parametrize("results", [1, 2, 4])
+def test_the_page_is_the_same_in_however_many_parts_details_are_read(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: int
+) -> None:
+    whole = page_of(study, tmp_path / "whole.html")
+    monkeypatch.setattr(details, "_PART_RESULTS", results)
+    assert page_of(study, tmp_path / "parts.html").texts == whole.texts
 
 
 def test_cells_and_latencies(study: Study, tmp_path: Path) -> None:
