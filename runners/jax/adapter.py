@@ -132,7 +132,9 @@ def dtype_name(leaf: Any) -> str | None:
 def to_numpy(leaf: Any) -> Any:
     if str(leaf.dtype).startswith(KEY):
         leaf = jax.random.key_data(leaf)
-    return np.asarray(leaf.astype("float32") if leaf.dtype == jax.numpy.bfloat16 else leaf)
+    array = np.asarray(leaf)
+    # NumPy converts it, since JAX would compile a program for each shape.
+    return array.astype("float32") if leaf.dtype == jax.numpy.bfloat16 else array
 
 
 def wait(output: Any) -> None:

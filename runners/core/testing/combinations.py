@@ -37,20 +37,36 @@ def combinations(
     Skips the test where calls are only predicted: what its values add is not known there, and each call would be
     compiled.
     """
-    if trial.is_predicted:
-        trial.skip("combinations of options are not predicted: other tests have each of them")
+    skip_predicted(trial)
     check = cases.case(case if case == "call" else f"{trial.framework}.{case.replace('.', ':')}")
-    used = set(_used(params))
     trial.repeatable = False
-    for choice in chosen(over, without, most):
-        rest = {key: value for key, value in choice.items() if key not in used}
+    for choice, each in parameters(over, params, without, most):
         try:
-            check(trial, **_filled(params, choice), **rest)
+            check(trial, **each)
         except Exception:
             print("combination", json.dumps(choice))
             raise
     # The calls differ from each other already: the same ones with other values would cost as much again.
     trial.has_random_inputs = False
+
+
+def skip_predicted(trial: Trial) -> None:
+    """Skips the test where calls are only predicted."""
+    if trial.is_predicted:
+        trial.skip("combinations of options are not predicted: other tests have each of them")
+
+
+def parameters(
+    over: Mapping[str, Sequence[Any]],
+    params: Mapping[str, Any] = {},
+    without: Sequence[Choice] = (),
+    most: int = MOST_OF_ALL,
+) -> Iterator[tuple[Choice, dict[str, Any]]]:
+    """Each combination, and the parameters of the case for it."""
+    used = set(_used(params))
+    for choice in chosen(over, without, most):
+        rest = {key: value for key, value in choice.items() if key not in used}
+        yield choice, {**_filled(params, choice), **rest}
 
 
 def chosen(

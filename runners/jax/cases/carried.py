@@ -127,18 +127,19 @@ def _wide(trial: Trial, through: Work) -> None:
 
 
 def _settings(trial: Trial, through: Work) -> None:
-    """Settings of JAX around it are in force in the work: the generator of keys, and whether arrays of other ranks are
-    an error."""
+    """Settings of JAX around it are in force in the work: the generator of keys, whose length says which it is, and
+    whether arrays of other ranks are an error."""
     host, row = trial.random(2, 3), trial.random(3, seed=1)
     x, captured = trial.tensor(host), trial.tensor(row)
 
     def work(x: Any) -> list[Any]:
-        return [jax.random.PRNGKey(3), x + captured]
+        key = jax.eval_shape(jax.random.PRNGKey, 3)
+        return [x * np.float32(key.size), x + captured]
 
-    for generator, key in (("rbg", [0, 3, 0, 3]), ("threefry2x32", [0, 3])):
+    for generator, length in (("rbg", 4), ("threefry2x32", 2)):
         with jax.default_prng_impl(generator):
-            made, total = through(trial, work, x)
-        trial.exact(made, key, "uint32")
+            scaled, total = through(trial, work, x)
+        trial.exact(scaled, length * host, "float32")
         trial.exact(total, host + row, "float32")
     with jax.numpy_rank_promotion("raise"):
         try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
@@ -73,11 +76,16 @@ def filled_again(trial: Trial, value: float, dtype: str = "float32") -> None:
         dirty = trial.tensor(np.full((700, 300), 7 + number), dtype)
         dirty.delete()
         filled = trial.call((700, 300), trial.dtype(dtype))
-        changed = filled.at[number].add(5)
+        changed = _with_five_more(filled, number)
         kept.append(filled)
         trial.equal(float(trial.numpy(changed)[number, 0]), value + 5)
     for filled in kept:
         trial.exact(filled, np.full((700, 300), value), dtype)
+
+
+@jax.jit
+def _with_five_more(x: Any, row: Any) -> Any:
+    return x.at[row].add(5)
 
 
 def copied(trial: Trial, dtype: str) -> None:

@@ -79,18 +79,14 @@ def random_numbers(trial: Trial) -> None:
     it."""
 
     def draws() -> list[Any]:
+        # Inside, each step of a draw is a program of its own: all draw as many bits as a pair of keys has.
         key = jax.random.PRNGKey(7)
-        one, two = jax.random.split(key)
+        one, two = keys = jax.random.split(key)
         return [
-            jax.random.split(key, 3),
-            jax.random.fold_in(one, 5),
-            jax.random.uniform(key, (4,)),
-            jax.random.uniform(one, (3, 5), minval=-2, maxval=3),
-            jax.random.normal(two, (33,)),
-            jax.random.randint(one, (7,), 0, 1000),
-            jax.random.bernoulli(two, 0.5, (50,)),
-            jax.random.permutation(key, 20),
-            jax.vmap(lambda key: jax.random.uniform(key, (2,)))(jax.random.split(two, 3)),
+            keys,
+            jax.vmap(lambda number: jax.random.fold_in(one, number))(np.arange(2)),
+            jax.random.normal(two, (4,)),
+            jax.random.permutation(key, 4),
         ]
 
     def body(disable_jit: Callable[..., Any]) -> list[Any]:

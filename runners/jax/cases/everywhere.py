@@ -41,6 +41,9 @@ def everywhere(
             return function(*given.with_tensors(arrays), **given.kwargs)
 
         def program(taken: Any, arrays: Any) -> Any:
+            def rows(outputs: Any) -> Any:
+                return [jax.tree_util.tree_map(lambda part, row=row: part[row], outputs) for row in (0, 1)]
+
             both = [jnp.stack([array, jnp.flip(array)]) for array in arrays]
             found = {
                 "traced": lambda: under_test(arrays),
@@ -49,8 +52,8 @@ def everywhere(
                 "branch": lambda: jax.lax.cond(
                     taken, under_test, lambda arrays: under_test([jnp.flip(array) for array in arrays]), arrays
                 ),
-                "mapped": lambda: jax.vmap(under_test)(both),
-                "looped": lambda: jax.lax.map(under_test, both),
+                "mapped": lambda: rows(jax.vmap(under_test)(both)),
+                "looped": lambda: rows(jax.lax.map(under_test, both)),
             }
             return {place: found[place]() for place in places}
 
@@ -68,5 +71,5 @@ def everywhere(
         if place not in ("mapped", "looped"):
             check(found[place], hosts)
             continue
-        for row, arrays in enumerate((hosts, [np.flip(host) for host in hosts])):
-            check(jax.tree_util.tree_map(lambda part, row=row: part[row], found[place]), arrays)
+        for output, arrays in zip(found[place], (hosts, [np.flip(host) for host in hosts])):
+            check(output, arrays)

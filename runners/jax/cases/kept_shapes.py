@@ -15,23 +15,27 @@ from runners.core.testing.trial import Trial
 
 def pullback_shapes(trial: Trial) -> None:
     """Outputs and gradients keep all axes, also those of length one and zero, and their dtypes; the gradients come in a
-    tuple, also of one argument."""
-    for shape in ((), (1,), (1, 1), (2, 1, 3), (0,), (3, 0, 1)):
-        for dtype in ("float32", "float16", "bfloat16", "complex64"):
-            moved = trial.tensor(trial.random(*shape, dtype=dtype), dtype)
-            ones = trial.tensor(np.ones(shape), dtype)
+    tuple, also of one argument. All of them are in one compiled program."""
+    shapes = ((), (1,), (1, 1), (2, 1, 3), (0,), (3, 0, 1))
+    kinds = [(shape, dtype) for shape in shapes for dtype in ("float32", "float16", "bfloat16", "complex64")]
+    moved = [trial.tensor(trial.random(*shape, dtype=dtype), dtype) for shape, dtype in kinds]
+    ones = [trial.tensor(np.ones(shape), dtype) for shape, dtype in kinds]
 
-            def body(vjp: Callable[..., Any], x: Any, cotangent: Any) -> Any:
-                output, back, aux = vjp(lambda x: ([x * 2, (-x,)], x), x, has_aux=True)
-                return output, back([cotangent, (cotangent,)]), aux
+    def body(vjp: Callable[..., Any], moved: Any, ones: Any) -> Any:
+        def one(x: Any, cotangent: Any) -> Any:
+            output, back, aux = vjp(lambda x: ([x * 2, (-x,)], x), x, has_aux=True)
+            return output, back([cotangent, (cotangent,)]), aux
 
-            output, gradients, aux = trial.call_inside(body, moved, ones)
-            host = trial.numpy(moved)
-            trial.equal((type(output), type(output[1]), type(gradients), len(gradients)), (list, tuple, tuple, 1))
-            trial.exact(output[0], host * 2, dtype)
-            trial.exact(output[1][0], -host, dtype)
-            trial.exact(aux, host, dtype)
-            trial.exact(gradients[0], np.ones(shape), dtype)
+        return jax.jit(lambda moved, ones: list(map(one, moved, ones)))(moved, ones)
+
+    trial.has_random_inputs = False  # other values would compile the same program again
+    for (shape, dtype), x, (output, gradients, aux) in zip(kinds, moved, trial.call_inside(body, moved, ones)):
+        host = trial.numpy(x)
+        trial.equal((type(output), type(output[1]), type(gradients), len(gradients)), (list, tuple, tuple, 1))
+        trial.exact(output[0], host * 2, dtype)
+        trial.exact(output[1][0], -host, dtype)
+        trial.exact(aux, host, dtype)
+        trial.exact(gradients[0], np.ones(shape), dtype)
 
 
 def jaxpr_keeps_its_function(trial: Trial) -> None:
@@ -72,8 +76,9 @@ def gathered_leaves(trial: Trial, axis: int, tiled: bool) -> None:
         def each(row: Any) -> Any:
             return all_gather([row, (row["int8"],)], "rows", axis=axis, tiled=tiled)
 
-        return jax.vmap(each, axis_name="rows")(tree)
+        return jax.jit(jax.vmap(each, axis_name="rows"))(tree)
 
+    trial.has_random_inputs = False  # other values would compile the same programs again
     output, (again,) = trial.call_inside(body, moved)
     for kind, found in [*output.items(), ("int8", again)]:
         rows = list(trial.numpy(moved[kind]))
@@ -81,7 +86,7 @@ def gathered_leaves(trial: Trial, axis: int, tiled: bool) -> None:
         trial.exact(found, np.stack([joined] * 3), kind)
 
     def numbers(all_gather: Callable[..., Any], x: Any) -> Any:
-        return jax.vmap(lambda row: all_gather([3, 2.5, True, row], "rows"), axis_name="rows")(x)
+        return jax.jit(jax.vmap(lambda row: all_gather([3, 2.5, True, row], "rows"), axis_name="rows"))(x)
 
     host = trial.random(4)
     outputs = trial.call_inside(numbers, trial.tensor(host))

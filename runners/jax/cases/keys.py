@@ -97,18 +97,17 @@ def keys_of_generators(trial: Trial) -> None:
 
 
 def draws_of_axes(trial: Trial) -> None:
-    """Draws of four and five axes differ along each axis, and a million of them are in their
-    range."""
+    """Draws of four and five axes differ along each axis, and a million of them are in their range."""
     key = trial.call(9)
     trial.equal(key, [0, 9])
-    for shape in ((3, 4, 5, 6), (2, 3, 4, 5, 6)):
-        bits = trial.numpy(jax.random.bits(key, shape))
-        # Of 720 draws of 32 bits two are equal once in 16,000 seeds.
-        trial.equal(len(np.unique(bits)), bits.size)
-    many = trial.numpy(jax.random.uniform(key, (1000, 1000)))
+    bits = trial.numpy(jax.random.bits(key, (2, 3, 4, 5, 6)))
+    # Of 720 draws of 32 bits two are equal once in 16,000 seeds.
+    trial.equal(len(np.unique(bits)), bits.size)
+    many = trial.numpy(jax.random.uniform(key, (20, 50, 10, 100)))
     trial.check(np.isfinite(many).all() and many.min() >= 0 and many.max() < 1, "a draw is out of its range")
-    rows = trial.numpy(jax.random.permutation(key, 70_001))
-    trial.equal(np.array_equal(np.sort(rows), np.arange(70_001)), True)
+    alike = [np.mean(np.diff(many, axis=axis) == 0) for axis in range(4)]
+    # Two draws of 23 bits are equal once in eight million times.
+    trial.check(max(alike) < 1e-4, f"shares of neighbors that are equal, by axis: {alike}")
 
 
 def seeds_of_dtypes(trial: Trial) -> None:

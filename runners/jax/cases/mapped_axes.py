@@ -33,6 +33,9 @@ def mapped_axes(
     hosts = [trial.numpy(tensor) for tensor in given.tensors]
     count = len(hosts)
 
+    def part(output: Any, *index: Any) -> Any:
+        return jax.tree_util.tree_map(lambda leaf: leaf[index], output)
+
     @lru_cache(maxsize=1)
     def made(function: Callable[..., Any]) -> Callable[..., Any]:
         def under_test(*arrays: Any) -> Any:
@@ -42,32 +45,34 @@ def mapped_axes(
             last = [jnp.stack([array, jnp.flip(array)], axis=-1) for array in arrays]
             three = [jnp.stack([both, both, jnp.flip(both, -1)]) for both in last]
             single = []
-            for place in range(count):
+            # Of one array alone the mapping is that of all, within the other one.
+            for place in range(count if count > 1 else 0):
                 mixed = [*arrays[:place], last[place], *arrays[place + 1 :]]
                 axes = [-1 if number == place else None for number in range(count)]
                 single.append(jax.vmap(under_test, in_axes=axes, out_axes=-1)(*mixed))
-            nested = jax.vmap(jax.vmap(under_test, in_axes=-1), in_axes=0, out_axes=1)(*three)
-            return jax.vmap(under_test, in_axes=-1, out_axes=-1)(*last), nested, single
+            nested = jax.vmap(jax.vmap(under_test, in_axes=-1, out_axes=-1))(*three)
+            # The parts are taken here: outside, each place is one more program.
+            return [
+                ([part(nested, outer, ..., row) for outer in range(3)], [part(output, ..., row) for output in single])
+                for row in range(2)
+            ]
 
         return jax.jit(program)
 
     trial.has_random_inputs = False  # other values would compile the same program again
-    last, nested, single = trial.call_inside(lambda function, arrays: made(function)(arrays), given.tensors)
+    rows = trial.call_inside(lambda function, arrays: made(function)(arrays), given.tensors)
     flipped = [np.flip(host) for host in hosts]
 
     def check(output: Any, arrays: Sequence[Any]) -> None:
         host = given.with_tensors([widened(array) for array in arrays])
         given.check(trial, output, host, expect, rtol, atol)
 
-    def part(output: Any, *index: Any) -> Any:
-        return jax.tree_util.tree_map(lambda leaf: leaf[index], output)
-
-    for row, arrays in enumerate((hosts, flipped)):
-        check(part(last, ..., row), arrays)
-        for outer in range(3):
-            check(part(nested, row, outer), arrays if outer < 2 else (flipped, hosts)[row])
-        for place in range(count):
-            check(part(single[place], ..., row), [*hosts[:place], arrays[place], *hosts[place + 1 :]])
+    for row, (nested, single) in enumerate(rows):
+        arrays, others = (hosts, flipped) if row == 0 else (flipped, hosts)
+        for outer, output in enumerate(nested):
+            check(output, arrays if outer < 2 else others)
+        for place, output in enumerate(single):
+            check(output, [*hosts[:place], arrays[place], *hosts[place + 1 :]])
 
 
 def jacobians(

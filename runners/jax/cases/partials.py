@@ -159,13 +159,18 @@ def partials_compiled_in_turn(trial: Trial) -> None:
     """A compiled function takes partials of several functions and structures in turn, each with its own values; a
     partial can be its output, a loop's state and a branch's argument."""
     host, x = trial.random(4), trial.random(4, seed=1)
+    trial.has_random_inputs = False  # other values would compile the same programs again
 
     def body(partial: Callable[..., Any], bound: Any, x: Any) -> Any:
-        applied = jax.jit(lambda function, x: (function(x), function))
+        @jax.jit
+        def applied(function: Callable[..., Any], x: Any, taken: Any) -> Any:
+            chosen = lax.cond(taken, lambda f, x: f(x), lambda f, x: x, function, x)
+            return function(x), function, chosen
+
         outputs = []
         for made in (partial(lax.sub, bound), partial(lax.mul, bound), partial(jnp.sin), partial(lax.sub, x)):
-            value, same = applied(made, x)
-            outputs += [value, same(x), lax.cond(True, lambda f, x: f(x), lambda f, x: x, made, x)]
+            value, same, chosen = applied(made, x, True)
+            outputs += [value, same(x), chosen]
         grown = lax.fori_loop(
             0, 3, lambda _, f: jax.tree_util.tree_map(lambda leaf: 2 * leaf, f), partial(lax.sub, bound)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Callable
 
 import jax
@@ -34,7 +35,8 @@ def largest_of_trees(trial: Trial) -> None:
     hosts["float32"][:, 0] = [1, 1 + 2.0**-23, 1 - 2.0**-24, -3, 0]
     arrays = {name: trial.tensor(host, name) for name, host in hosts.items()}
 
-    def body(pmax: Callable[..., Any], arrays: Any) -> Any:
+    @lru_cache(maxsize=1)
+    def made(pmax: Callable[..., Any]) -> Callable[..., Any]:
         def by_position(rows: Any) -> Any:
             return pmax(rows, "rows")
 
@@ -42,10 +44,12 @@ def largest_of_trees(trial: Trial) -> None:
             tree = [Pair(rows["int32"], {"u": rows["uint8"], "n": None}), (2.5, -3), ()]
             return pmax(x=tree, axis_name="rows"), pmax(rows["float32"], ("rows",)), pmax(rows["bool"], ["rows"][0])
 
-        found = [jax.vmap(by_position, axis_name="rows")(arrays), jax.vmap(by_name, axis_name="rows")(arrays)]
-        return found, jax.jit(jax.vmap(by_position, axis_name="rows"))(arrays)
+        compiled = jax.jit(lambda arrays: [jax.vmap(of, axis_name="rows")(arrays) for of in (by_position, by_name)])
+        return lambda arrays, few: (compiled(arrays), jax.vmap(by_position, axis_name="rows")(few))
 
-    (plain, (tree, listed, truths)), compiled = trial.call_inside(body, arrays)
+    trial.has_random_inputs = False  # other values would compile the same program again
+    few = {name: arrays[name] for name in ("bfloat16", "int32", "uint8")}
+    (compiled, (tree, listed, truths)), plain = trial.call_inside(lambda pmax, *each: made(pmax)(*each), arrays, few)
 
     def check(output: Any, name: str) -> None:
         wanted = np.broadcast_to(hosts[name].max(axis=0), (5, 3))
@@ -56,8 +60,9 @@ def largest_of_trees(trial: Trial) -> None:
         )
 
     for name in _TYPES:
-        check(plain[name], name)
         check(compiled[name], name)
+    for name in few:
+        check(plain[name], name)
     trial.equal([type(tree), type(tree[0]), type(tree[1]), tree[2], tree[0].second["n"]], [list, Pair, tuple, (), None])
     check(tree[0].first, "int32")
     check(tree[0].second["u"], "uint8")

@@ -112,12 +112,17 @@ def bounded(
     dtype: str = "float32",
     rtol: float | None = None,
 ) -> None:
-    """Of numbers close to each other from ``low`` to ``high``, no output is below the least or above the greatest
-    value that the function has."""
+    """Of numbers close to each other from ``low`` to ``high``, no output of a compiled function is below the least or
+    above the greatest value that the function has."""
     moved = trial.tensor(np.linspace(low, high, 20_001), dtype)
-    output = trial.call(moved)
+    output = trial.call_inside(lambda function, x: _compiled(function)(x), moved)
     library, _, rest = reference.partition(".")
     exact = references.find(library, rest)(widened(trial.numpy(moved)))
     trial.close(output, exact, rtol=rtol, dtype=dtype)
     found = widened(trial.numpy(output))
     trial.check(found.min() >= least and found.max() <= most, f"values from {found.min()!r} to {found.max()!r}")
+
+
+@lru_cache(maxsize=1)
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(lambda x: function(x))

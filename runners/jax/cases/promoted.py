@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+import jax
 import numpy as np
 
 from runners.core.testing import references
@@ -18,18 +19,32 @@ _NUMBERS = {
 
 
 def pairs(trial: Trial, reference: str, types: Sequence[Sequence[str]]) -> None:
-    """Each pair of types gives the output's type and the values of the reference, whichever argument is the wider one.
+    """Each pair of types gives the output's type and the values of the reference, whichever argument is the wider one:
+    all pairs in one compiled program, where numbers are constants.
 
     ``types``: left, right and output. ``python float`` is a plain number, ``numpy float32`` a NumPy scalar, and the
     dtype alone an array.
     """
     library, _, rest = reference.partition(".")
     exact: Callable[..., Any] = references.find(library, rest)
-    trial.repeatable = False  # the steady time of each call is measured elsewhere
-    for *sides, dtype in types:
-        made = [_made(trial, kind, _NUMBERS[side]) for kind, side in zip(sides, ("left", "right"))]
-        output = trial.call(*(value for value, _ in made))
-        expected = exact(*(host for _, host in made))
+    given = [
+        [_made(trial, kind, _NUMBERS[side]) for kind, side in zip(sides, ("left", "right"))] for *sides, _ in types
+    ]
+    leaves = [value for pair in given for value, _ in pair]
+    places = [place for place, value in enumerate(leaves) if isinstance(value, jax.Array)]
+
+    def body(function: Callable[..., Any], arrays: Any) -> Any:
+        def program(arrays: Any) -> Any:
+            values = list(leaves)
+            for place, array in zip(places, arrays):
+                values[place] = array
+            return [function(left, right) for left, right in zip(values[::2], values[1::2])]
+
+        return jax.jit(program)(arrays)
+
+    outputs = trial.call_inside(body, [leaves[place] for place in places])
+    for output, pair, (*_, dtype) in zip(outputs, given, types):
+        expected = exact(*(host for _, host in pair))
         # bfloat16 has eight digits, and powers are rounded in several steps.
         rtol = {"bfloat16": 2e-2, "float16": 3e-3}.get(dtype, 5e-6)
         exactly = not dtype.startswith(("float", "bfloat", "complex"))

@@ -95,6 +95,7 @@ def outer_derivatives(trial: Trial) -> None:
     zero = np.zeros(3)
     values = ((w * x * x, 3), (w * x, 2), (2 * w * x * c, 3))
     expected = ((2 * w * x, x * x, zero), (w, x, zero), (2 * w * c, 2 * x * c, 2 * w * x))
+    trial.has_random_inputs = False  # other values would compile the same program again
     for slopes, (outputs, tangents) in trial.call_inside(body, *map(trial.tensor, hosts)):
         for found, wanted in zip(slopes, expected):
             for slope, exact in zip(found, wanted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,8 @@ def several_outputs(trial: Trial) -> None:
         return {"sum": a * b + bias, "parts": (factor * a.sum(axis=0), b[::2, 1])}
 
     moved = trial.tensor(x)
-    output, pull_back = trial.call(function, moved, moved, trial.tensor(bias), 3.0)
+    # Compiled: step by step it would be many programs.
+    output, pull_back = trial.call(jax.jit(function), moved, moved, trial.tensor(bias), 3.0)
     exact = widened(x)
     # Sums of up to 35 products of about one, in float32.
     allowed = {"rtol": 1e-5, "atol": 1e-5, "dtype": "float32"}
@@ -118,27 +119,36 @@ def refuses_cotangent(trial: Trial) -> None:
 
 def equal_sizes(trial: Trial) -> None:
     """Where all sizes are equal, a pullback still turns back what the function turned: axes, a product's sides, an
-    order of rows in which some are repeated, and a sum up to each element."""
+    order of rows in which some are repeated, and a sum up to each element. All are in one compiled program."""
     host, other = trial.random(3, 3, 3), trial.random(3, 3, seed=1)
     cotangent = trial.random(3, 3, 3, seed=2)
     order, repeated = np.array([1, 2, 0]), np.array([2, 2, 0])
     summed = np.zeros((3, 3, 3))
     np.add.at(summed, repeated, widened(cotangent))
     back = np.flip(np.cumsum(np.flip(widened(cotangent), 1), axis=1), 1)
-    for function, expected in (
+    pairs: Sequence[tuple[Callable[[Any], Any], Any]] = (
         (lambda x: jnp.transpose(x, (1, 2, 0)), np.transpose(cotangent, (2, 0, 1))),
         (lambda x: x[order], cotangent[np.argsort(order)]),
         (lambda x: x[:, :, order], cotangent[:, :, np.argsort(order)]),
         (lambda x: x[repeated], summed),
         (lambda x: jnp.roll(x, 1, axis=2), np.roll(cotangent, -1, axis=2)),
         (lambda x: jnp.cumsum(x, axis=1), back),
-        (lambda x: x @ trial.tensor(other), widened(cotangent) @ other.T),
-        (lambda x: trial.tensor(other) @ x, other.T.astype("float64") @ cotangent),
+        (lambda x: x @ other, widened(cotangent) @ other.T),
+        (lambda x: jnp.asarray(other) @ x, other.T.astype("float64") @ cotangent),
         (lambda x: jnp.einsum("ijk,il->kjl", x, other), np.einsum("kjl,il->ijk", widened(cotangent), other)),
-    ):
-        output, pull_back = trial.call(function, trial.tensor(host))
+    )
+
+    def body(vjp: Callable[..., Any], x: Any, cotangent: Any) -> Any:
+        def pulled(x: Any, cotangent: Any) -> Any:
+            made = [vjp(function, x) for function, _ in pairs]
+            return [(output, pull_back(cotangent)[0]) for output, pull_back in made]
+
+        return jax.jit(pulled)(x, cotangent)
+
+    trial.has_random_inputs = False  # other values would compile the same program again
+    found = trial.call_inside(body, trial.tensor(host), trial.tensor(cotangent))
+    for (output, pulled), (_, expected) in zip(found, pairs):
         trial.equal(output.shape, (3, 3, 3))
-        (pulled,) = pull_back(trial.tensor(cotangent))
         # Sums of three products of about one.
         trial.close(pulled, expected, rtol=1e-6, atol=2e-6, dtype="float32")
 

@@ -20,25 +20,32 @@ def every_axis(
     kwargs: Mapping[str, Any] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    compiled: bool = True,
 ) -> None:
-    """Along each axis, counted from the end or from the start, the output is the reference's.
+    """Along each axis, counted from the end or from the start, the output is the reference's: all of them in one
+    compiled program, or each in a call of its own where an argument must be known.
 
     The arguments and ``expect`` are those of a manifest's ``call``.
     """
     given = Given(trial, args, kwargs)
     # The output of stack has one axis more.
     rank = max(map(np.ndim, given.host)) if expect["numpy"] != "stack" else np.ndim(given.host[0][0]) + 1
-    for axis in range(-1, -rank - 1, -1):
+    axes = [number for axis in range(-1, -rank - 1, -1) for number in (axis, axis + rank)]
+
+    def each(function: Callable[..., Any], tensors: Any) -> Any:
+        return [function(*given.with_tensors(tensors), axis=axis, **given.kwargs) for axis in axes]
+
+    if compiled:
+        trial.has_random_inputs = False  # other values would compile the same program again
+        outputs = trial.call_inside(lambda function, x: jax.jit(lambda x: each(function, x))(x), given.tensors)
+    else:
+        outputs = each(trial.call, given.tensors)
+    for axis, output in zip(axes, outputs):
         with np.errstate(all="ignore"):
             expected = given.expected(expect, given.host, axis=axis)
-        for number in (axis, axis + rank):
-            output = trial.call(*given.with_tensors(given.tensors), axis=number, **given.kwargs)
-            parts = zip(output, expected) if isinstance(expected, list) else [(output, expected)]
-            for part, wanted in parts:
-                if expect["numpy"] == "size":
-                    trial.equal(int(part), int(wanted))
-                else:
-                    trial.close(part, wanted, rtol, atol, dtype=expect.get("dtype", "float32"))
+        parts = zip(output, expected) if isinstance(expected, list) else [(output, expected)]
+        for part, wanted in parts:
+            trial.close(part, wanted, rtol, atol, dtype=expect.get("dtype", "float32"))
 
 
 def one_size(

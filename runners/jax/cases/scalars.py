@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import lru_cache
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
@@ -24,6 +26,7 @@ _TYPES = {
     "float64": "float32",
     "complex64": "complex64",
 }
+_SINGLE = ("bool", "int8", "float32")
 _RTOL = {"float16": 2e-3, "bfloat16": 2e-2}
 
 
@@ -36,7 +39,8 @@ def numpy_numbers(
     kept: bool = False,
 ) -> None:
     """A NumPy scalar, an array without axes, one of a single element and one on the device have the value of the
-    reference, the shape of their argument, and the type of arrays of theirs, which is not weak.
+    reference, the shape of their argument, and the type of arrays of theirs, which is not weak. Only some types have
+    one of a single element.
 
     ``more``: further arguments of the function alone. ``kept``: the output has the type of the input.
     """
@@ -50,7 +54,9 @@ def numpy_numbers(
             scalar = np.dtype(kind).type(number)
             host = np.asarray(scalar, "complex128" if kind.startswith("complex") else "float64")
             wanted = np.asarray(exact(host))
-            made = [(scalar, ()), (np.array(scalar), ()), (np.array([[scalar]]), (1, 1))]
+            made: list[tuple[Any, tuple[int, ...]]] = [(scalar, ()), (np.array(scalar), ())]
+            if kind in _SINGLE:
+                made.append((np.array([[scalar]]), (1, 1)))
             if kind not in ("int64", "float64"):
                 made.append((trial.tensor(np.array(scalar), kind), ()))
             for given, shape in made:
@@ -93,30 +99,32 @@ def slopes_of_conversions(trial: Trial) -> None:
     """jax.numpy.array: the gradient goes through a conversion between floating types, of an array and of a list of
     numbers, and is of the argument's type; in both directions, and not through one to integers."""
     names = ("float32", "float16", "bfloat16")
+    choices = list(itertools.product(names, names, (False, True)))
     weights = np.array([[1.0, -2.0, 0.5]])
 
-    def body(function: Callable[..., Any], x: Any) -> Any:
-        found = {}
-        for name in names:
+    @lru_cache(maxsize=1)
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        def of(x: Any, name: str, other: str, listed: bool) -> Any:
+            def converted(x: Any) -> Any:
+                given = [[x[0], x[1], x[2]]] if listed else x
+                return function(given, dtype=other, ndmin=2) * weights.astype("float32")
+
             moved = x.astype(name)
-            for other in names:
-                for listed in (False, True):
+            gradient = jax.grad(lambda x: converted(x).sum())(moved)
+            return gradient, jax.jvp(converted, (moved,), (moved,))[1].astype("float32")
 
-                    def converted(x: Any, other: str = other, listed: bool = listed) -> Any:
-                        given = [[x[0], x[1], x[2]]] if listed else x
-                        return function(given, dtype=other, ndmin=2) * weights.astype("float32")
+        def every(x: Any) -> Any:
+            stopped = jax.grad(lambda x: function(function(x, dtype="int32"), dtype="float32").sum())(x)
+            return [of(x, *each) for each in choices], stopped
 
-                    gradient = jax.grad(lambda x, of=converted: of(x).sum())(moved)
-                    tangent = jax.jvp(converted, (moved,), (moved,))[1]
-                    found[name, other, listed] = gradient, tangent
-        stopped = jax.grad(lambda x: function(function(x, dtype="int32"), dtype="float32").sum())(x)
-        return found, stopped
+        return jax.jit(every)
 
-    found, stopped = trial.call_inside(body, trial.tensor(np.array([1.5, -2.0, 0.25])))
+    x = trial.tensor(np.array([1.5, -2.0, 0.25]))
+    found, stopped = trial.call_inside(lambda function, x: made(function)(x), x)
     trial.exact(stopped, [0, 0, 0], "float32")
-    for (name, _, _), (gradient, tangent) in found.items():
+    for (name, _, _), (gradient, tangent) in zip(choices, found):
         trial.exact(gradient, weights[0], name)
-        trial.exact(tangent.astype("float32"), weights * [1.5, -2.0, 0.25], "float32")
+        trial.exact(tangent, weights * [1.5, -2.0, 0.25], "float32")
 
 
 def weak_arrays(trial: Trial, options: Sequence[Any] = (), listed: bool = False) -> None:

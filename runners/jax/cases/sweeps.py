@@ -195,7 +195,9 @@ def _check(
     if dtype == "bool":
         right = found == exact(*given)
     else:
-        right = _near(exact, given, found, dtype, digits, small) | _near(exact, flushed, found, dtype, digits, small)
+        right = _near(exact, given, found, dtype, digits, small)
+        rest = np.flatnonzero(~right)
+        right[rest] = _near(exact, [x[rest] for x in flushed], found[rest], dtype, digits, small)
     if len(given) > 1:
         right |= np.any([(np.abs(x) < _SMALLEST[of]) & (x != 0) for x in given], axis=0)
     wrong = np.flatnonzero(~right)
@@ -211,12 +213,17 @@ def _near(exact: Callable[..., Any], given: Sequence[Any], found: Any, dtype: st
     with np.errstate(all="ignore"):
         wanted = exact(*given)
         allowed = 2 * unit * np.abs(wanted) + small * _SMALLEST[dtype]
-        for place, x in enumerate(given):
-            below, above = (exact(*given[:place], x * (1 + side * unit), *given[place + 1 :]) for side in (-1, 1))
-            allowed = allowed + np.nan_to_num(np.abs(above - below), posinf=0)
         right = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | (np.abs(found - wanted) <= allowed)
         over = np.isinf(found) & (np.abs(wanted) >= _LARGEST[dtype] * (1 - 2 * unit)) & (found * wanted > 0)
-        return right | over
+        right |= over
+        # The reference takes its time: what an argument adds is computed where it decides.
+        rest = np.flatnonzero(~right)
+        few, allowed = [x[rest] for x in given], allowed[rest]
+        for place, x in enumerate(few):
+            below, above = (exact(*few[:place], x * (1 + side * unit), *few[place + 1 :]) for side in (-1, 1))
+            allowed = allowed + np.nan_to_num(np.abs(above - below), posinf=0)
+        right[rest] = np.abs(found[rest] - wanted[rest]) <= allowed
+        return right
 
 
 def _numbers(dtype: str) -> Any:

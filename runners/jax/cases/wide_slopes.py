@@ -22,8 +22,8 @@ def wide_slopes(
     kwargs: Mapping[str, Any] | None = None,
     tolerance: float = 1e-8,
 ) -> None:
-    """With 64-bit types enabled, values and gradients of all float64 arrays are float64 and more accurate than float32
-    could be.
+    """In a compiled function, with 64-bit types enabled, values and gradients of all float64 arrays are float64 and
+    more accurate than float32 could be.
 
     The arguments and ``expect`` are those of a manifest's ``call``.
     """
@@ -34,8 +34,12 @@ def wide_slopes(
 
     def body(function: Callable[..., Any], arrays: Any) -> Any:
         with x64():
-            outputs, pull_back = jax.vjp(floating.of(function), arrays)
-            return outputs, pull_back([jnp.asarray(cotangent) for cotangent in cotangents])[0]
+
+            def derived(arrays: Any, cotangents: Any) -> Any:
+                outputs, pull_back = jax.vjp(floating.of(function), arrays)
+                return outputs, pull_back(cotangents)[0]
+
+            return jax.jit(derived)(arrays, list(map(jnp.asarray, cotangents)))
 
     trial.has_random_inputs = False  # other values would compile the same programs again
     outputs, gradients = trial.call_inside(body, floating.tensors)
