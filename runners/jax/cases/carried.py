@@ -133,7 +133,7 @@ def _settings(trial: Trial, through: Work) -> None:
     x, captured = trial.tensor(host), trial.tensor(row)
 
     def work(x: Any) -> list[Any]:
-        key = jax.eval_shape(jax.random.PRNGKey, 3)
+        key = jax.eval_shape(lambda: jax.random.PRNGKey(3))
         return [x * np.float32(key.size), x + captured]
 
     for generator, length in (("rbg", 4), ("threefry2x32", 2)):

@@ -94,6 +94,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "quotient": _of_both(lambda lib, x, y: x / lib.exp(y), (4, 5), (5,)),
     "arc-tangent": _of_both(lambda lib, x, y: lib.arctan2(x, y), (4, 5), (4, 5)),
     "solve": _of_both(lambda lib, x, y: lib.linalg.solve(x + 4 * np.eye(3, dtype="float32"), y), (3, 3), (3, 2)),
+    "determinant": _of_both(lambda lib, x: lib.linalg.det(x), (2, 3, 3)),
     "half": Operation(lambda x: (2 * x.astype("bfloat16")).astype("float32"), lambda x: 2 * x, ((4, 5),)),
     "loop": Operation(lambda x, y: lax.scan(lambda c, row: (jnp.sin(c * row) + row, c), x, y), _looped, ((3,), (4, 3))),
     "repeated": _of_both(lambda lib, x: lib.repeat(x, 3, axis=1), (3, 2)),
