@@ -9,7 +9,7 @@ from typing import Any, Mapping
 from runners.core.testing import cases
 from runners.core.testing import combinations as core
 from runners.core.testing.trial import Trial
-from runners.jax.cases import one_program
+from runners.jax import together as joined
 
 _MOST_OF_ALL = 9
 """JAX compiles a program for each combination."""
@@ -35,5 +35,5 @@ def _together(trial: Trial, case: str, **parameters: Any) -> None:
             print("combination", json.dumps(choice))
             raise
 
-    one_program.together(trial, [partial(of, choice, each) for choice, each in core.parameters(**parameters)])
+    joined.together(trial, [partial(of, choice, each) for choice, each in core.parameters(**parameters)])
     trial.has_random_inputs = False  # other values would compile the same program again
