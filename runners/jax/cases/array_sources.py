@@ -67,3 +67,51 @@ def changed_lists(trial: Trial) -> None:
             trial.exact(output, wanted, dtype)
     flat.append(8.0)
     trial.exact(trial.call(flat), np.array(flat, "float32"), "float32")
+
+
+def kinds_of_numbers(trial: Trial) -> None:
+    """Lists, tuples, ranges, memory and NumPy arrays of all kinds have the dtype of all their elements together and
+    keep each value: -0.0, subnormal numbers, the last of a long list, the order of many levels. So they do with one
+    more axis. Numbers of NumPy have no weak type."""
+    small = np.array([1e-40, -1e-45, -0.0, 1.2e-38], "float32")
+    deep = (np.arange(192) - 5.5).reshape(2, 1, 3, 2, 2, 2, 4).tolist()
+    sources = (
+        ([True, 2, -3], "int32"),
+        ([1, 2.5, True], "float32"),
+        ((True, 2, 1 - 2j), "complex64"),
+        ([np.float16(1.5), 2, 2.5], "float16"),
+        ([np.int8(-1), np.uint8(200)], "int16"),
+        ([np.int8(-1), True, 7], "int8"),
+        ([np.float16(1), np.ones((), jnp.bfloat16)], "float32"),
+        ([-0.0, 0.0, 2, float("nan"), float("-inf")], "float32"),
+        (((1, 2, 3), (4, 5, 6)), "int32"),
+        (range(9, -5, -4), "int32"),
+        (bytearray(b"\x01\xff"), "uint8"),
+        (memoryview(small), "float32"),
+        (memoryview(np.array([[1, -2], [3, 4]], "int16")), "int16"),
+        (small, "float32"),
+        (deep, "float32"),
+        ([0.5 * number for number in range(1500)], "float32"),
+        (list(range(1100)), "int32"),
+        ([[number, -number] for number in range(300)], "int32"),
+        (-3, "int32"),
+        (2.5, "float32"),
+        (np.float64(2.5), "float32"),
+        (np.bool_(True), "bool"),
+        (np.array(-0.0), "float32"),
+        (np.zeros((2, 0, 3), "int8"), "int8"),
+    )
+    for source, dtype in sources:
+        values = np.asarray(source).astype(dtype)
+        trial.exact(trial.call(source), values, dtype)
+        for least in (2, 4):
+            axes = (1,) * (least - values.ndim) + values.shape
+            trial.exact(trial.call(source, ndmin=least), values.reshape(axes), dtype)
+        if isinstance(source, (np.generic, np.ndarray)):
+            trial.equal(bool(trial.call(source).weak_type), False)
+    for source in ([0.0, -0.0, float("nan"), -2, 1e-40], np.array([0, -0.0, np.nan, -np.inf])):
+        trial.exact(trial.call(source, dtype=bool), np.asarray(source).astype(bool), "bool")
+    halves = [trial.tensor(np.array([1.5, -2]), "bfloat16"), trial.tensor(np.array([3, -0.0]), "float16")]
+    trial.exact(trial.call(halves, ndmin=3), np.array([[[1.5, -2], [3, -0.0]]]), "float32")
+    for source in (iter([1, 2]), (number for number in (1, 2)), object(), [object()], print, Ellipsis):
+        trial.raises(["TypeError", "ValueError"], "", source)

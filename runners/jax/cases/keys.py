@@ -148,3 +148,18 @@ def _threefry(key: Any, counter: Any) -> Any:
         x += np.array([schedule[(group + 1) % 3], schedule[(group + 2) % 3]], "uint32")
         x[1] += np.uint32(group + 1)
     return x
+
+
+def key_seeds_in_turn(trial: Trial) -> None:
+    """Seeds that Python takes for equal hashes, or that differ in one bit only, have keys of their own, in any order.
+    So do traced seeds of unsigned types."""
+    seeds = [-1, -2, 0, -1, 2**31, -(2**31), 2**32 - 1, 2**31 - 1, 65536, 1, 65537, True, np.int8(-2), np.uint8(254)]
+    for seed in seeds:
+        trial.exact(trial.call(seed), np.array([0, int(seed) % 2**32], "uint32"), "uint32")
+    unsigned = [np.uint32(3_000_000_001), np.uint32(65537), np.uint16(65535), np.uint8(255)]
+    tensors = [trial.tensor(seed) for seed in unsigned]
+    keys = trial.call_inside(
+        lambda make, *seeds: jax.jit(lambda *seeds: [make(seed) for seed in seeds])(*seeds), *tensors
+    )
+    for seed, key in zip(unsigned, keys):
+        trial.exact(key, np.array([0, int(seed)], "uint32"), "uint32")
