@@ -1,4 +1,4 @@
-"""jax.numpy.linalg.eig: matrices that are not finite among others, and derivatives."""
+"""jax.numpy.linalg.eig: matrices that are not finite among others, eigenvalues of all sizes, and derivatives."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def eig_not_finite(trial: Trial, number: str, size: int) -> None:
         properties.find("eig")(trial, of_finite, [widened(batch[finite])])
         found = trial.numpy(values)[~finite]
         trial.check(np.isnan(found).all(), f"expected NaN, got the eigenvalues {found}")
+
+
+def eig_graded(trial: Trial) -> None:
+    """Eigenvalues of very different sizes, which a triangular matrix has on its diagonal, are each right to the last
+    digits, not only beside the largest: of both signs, in any order, alone and in a stack."""
+    sizes = np.array([1e3, -1.0, 1e-3, -2e-5, 3e-7])
+    hosts = [np.diag(np.roll(sizes, shift)) + np.triu(np.full((5, 5), each), 1) for shift, each in ((0, 0), (2, 1e-3))]
+    for host in (hosts[0], hosts[1], np.stack([*hosts, hosts[0].T])):
+        values = trial.numpy(trial.call(trial.tensor(host.astype("float32")))[0])
+        ordered = np.sort(values.reshape(-1, 5).real, axis=-1)
+        trial.close(ordered, np.broadcast_to(np.sort(sizes), ordered.shape), rtol=1e-4, atol=0)
 
 
 def eig_refuses_derivatives(trial: Trial) -> None:
