@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,3 +91,25 @@ def test_collectives_span_the_devices(run_manifest: Run, version: str) -> None:
     spanning = [result["placement"] for result in document["results"] if result["test"] == "devices"]
     assert [placement["verdict"] for placement in spanning] == ["device"] * 2
     assert [placement["evidence"] for placement in spanning] == [["output on cpu:0,cpu:1"]] * 2
+
+
+def test_combinations_in_one_program_are_judged_one_by_one(run_manifest: Run, tmp_path: Path) -> None:
+    tensor = {"tensor": {"shape": {"over": "shape"}, "dtype": "float32", "seed": 1}}
+    over = {"shape": [[2, 3], [3, 2]], "axis": [0, 1]}
+
+    def test(name: str, axis: Any, case: str = "call") -> dict[str, Any]:
+        expect = {"numpy": "sum", "kwargs": {"axis": axis}}
+        params = {"args": [tensor], "kwargs": {"axis": {"over": "axis"}}, "expect": expect}
+        together = {"together": True, "case": case, "params": params, "over": over}
+        return {"id": name, "case": "jax.combined:combinations", "params": together}
+
+    tests = [test("right", {"over": "axis"}), test("wrong", 0), test("two-calls", {"over": "axis"}, "turns.in_a_row")]
+    path = tmp_path / "together.json"
+    head = {"schema": "portbench/manifest", "schema_version": 7, "name": "together", "framework": "jax"}
+    path.write_text(json.dumps({**head, "functions": [{"function": "jax.numpy.sum", "tests": tests}]}), "utf-8")
+    results = {result["test"]: result for result in run_manifest("jax", STUDY, path, runs=1)["results"]}
+    assert results["right"]["outcome"] == "passed"
+    assert len(results["right"]["calls"]) == 1
+    assert results["wrong"]["outcome"] == "failed"
+    assert 'combination {"shape": [2, 3], "axis": 1}' in results["wrong"]["output"]["text"]
+    assert "must make one call" in results["two-calls"]["error"]["message"]
