@@ -26,7 +26,8 @@ def host_arguments(
     traced: bool = True,
 ) -> None:
     """In a trace, which compiles nothing, each call leaves its NumPy arrays as they are: values with their signs,
-    shape, strides, type and flags; lists too. So it is where the function refuses a type. Nothing around changes.
+    shape, strides, type and flags; lists too. So it is where the function refuses a type. Nothing around changes. The
+    function computes on the device afterwards.
 
     Each of the ``calls`` has the arguments of a manifest's ``call``. Its tensors are given as NumPy arrays, those of
     float32 as special numbers: of this type in every call, of each of the ``dtypes`` in one of them, in the order of
@@ -35,24 +36,33 @@ def host_arguments(
     given = [Given(trial, call.get("args", ()), call.get("kwargs")) for call in calls]
     pairs = [(one, "float32") for one in given]
     pairs += [(given[number % len(given)], dtype) for number, dtype in enumerate(dtypes) if dtype != "float32"]
+    # Made here: within the call they would be reads of the device.
+    arguments = [_on_host(one, dtype, "CF"[number % 2]) for number, (one, dtype) in enumerate(pairs)]
     trial.repeatable = False  # each call is one of a row
 
-    def body(function: Callable[..., Any]) -> int:
-        accepted = 0
+    accepted: list[bool] = []
+
+    def body(function: Callable[..., Any], *tensors: Any) -> Any:
         with watched(trial):
-            for number, (one, dtype) in enumerate(pairs):
-                accepted += _unchanged(trial, function, one, dtype, "CF"[number % 2], traced)
-        return accepted
+            accepted[:] = [_unchanged(trial, function, args, kwargs, traced) for args, kwargs in arguments]
+        return function(*given[0].with_tensors(tensors), **given[0].kwargs)
 
-    trial.check(trial.call_inside(body) > 0, "no call was accepted")
+    trial.call_inside(body, *given[0].tensors)
+    trial.check(any(accepted), "no call was accepted")
 
 
-def _unchanged(trial: Trial, function: Callable[..., Any], given: Given, dtype: str, order: Any, traced: bool) -> bool:
+def _on_host(given: Given, dtype: str, order: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the arguments of a call with NumPy arrays in the place of tensors."""
     arrays = [_special(tensor, dtype, order) for tensor in given.tensors]
-    args = given.with_tensors(arrays)
     kwargs = {name: np.array(value) if isinstance(value, jax.Array) else value for name, value in given.kwargs.items()}
-    watched_arrays = [*arrays, *(value for value in kwargs.values() if isinstance(value, np.ndarray))]
-    before = [_described(array) for array in watched_arrays]
+    return given.with_tensors(arrays), kwargs
+
+
+def _unchanged(
+    trial: Trial, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], traced: bool
+) -> bool:
+    arrays = [leaf for leaf in jax.tree_util.tree_leaves((args, kwargs)) if isinstance(leaf, np.ndarray)]
+    before = [_described(array) for array in arrays]
     rest = copy.deepcopy(_without_arrays((args, kwargs)))
     accepted = False
     with contextlib.suppress(TypeError, ValueError):
@@ -61,7 +71,7 @@ def _unchanged(trial: Trial, function: Callable[..., Any], given: Given, dtype: 
         else:
             function(*args, **kwargs)
         accepted = True
-    trial.equal([_described(array) for array in watched_arrays], before)
+    trial.equal([_described(array) for array in arrays], before)
     trial.equal(_without_arrays((args, kwargs)), rest)
     return accepted
 
