@@ -3,7 +3,6 @@ outputs costs less than many programs."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
@@ -72,11 +71,10 @@ def together(trial: Trial, checks: Sequence[Callable[[Any], None]]) -> None:
     """Makes each check, a case without its parameters, with the calls of all in one program that is compiled once."""
     calls = [_call_of(trial, check) for check in checks]
 
-    @lru_cache(maxsize=1)
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.jit(lambda arrays: [call.traced(function, each) for call, each in zip(calls, arrays)])
+    def body(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        return jax.jit(lambda arrays: [call.traced(function, each) for call, each in zip(calls, arrays)])(arrays)
 
-    outputs = trial.call_inside(lambda function, arrays: made(function)(arrays), [call.arrays for call in calls])
+    outputs = trial.call_inside(body, [call.arrays for call in calls])
     for check, output in zip(checks, outputs):
         check(_Answering(trial, output))
 

@@ -1,4 +1,4 @@
-"""What objects of JAX are beside their values: classes, identity, equality, truth, and what each call makes anew."""
+"""Objects of JAX beside their values: their class, which of them are equal or the same, what each call makes new."""
 
 from __future__ import annotations
 
