@@ -41,7 +41,7 @@ def run(
 ) -> Path:
     """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header."""
     end = clock() + settings.time_budget_s if settings.time_budget_s else None
-    tests = list(plan.of_pass(1))
+    tests = [*plan.timed(1), *plan.untimed()]
     mutants = chosen_mutants.chosen(settings, tests, workers)
     tests = [planned for planned in tests if mutants.left(planned.test.function)]
     with ExitStack() as stack:

@@ -59,11 +59,18 @@ class Plan:
         """The number of results of all passes."""
         return len(self.tests) + sum(test.timed for test in self.tests) * (self.passes - 1)
 
-    def of_pass(self, run: int) -> Iterator[PlannedTest]:
-        """The tests of one pass in their order: the manifest's, or shuffled by the seed and the number of the pass. All
-        in the first one, those that are timed in the others."""
+    def timed(self, run: int) -> Iterator[PlannedTest]:
+        """The tests of one pass that are timed, in their order: the manifest's, or shuffled by the seed and the number
+        of the pass."""
+        return self._planned(run, timed=True)
+
+    def untimed(self) -> Iterator[PlannedTest]:
+        """The tests that are not timed. They run once, in the first pass."""
+        return self._planned(1, timed=False)
+
+    def _planned(self, run: int, timed: bool) -> Iterator[PlannedTest]:
         for test in _ordered(self.tests, self._settings.shuffle, run):
-            if run == 1 or test.timed:
+            if test.timed == timed:
                 yield PlannedTest(test, run, _request(self._settings, test), self._missing.get(test.function))
 
 

@@ -7,11 +7,18 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from runners.core.errors import RunnerError
 from runners.core.manifest import Manifest
 from runners.core.result import shown_outcome
+
+
+class _Function(NamedTuple):
+    """A function whose tests run, and how many ended in which way so far."""
+
+    name: str
+    outcomes: Counter[str]
 
 
 class Progress:
@@ -21,8 +28,7 @@ class Progress:
         self._style = style
         self._total = 0
         self._done = 0
-        self._function = ""
-        self._outcomes: Counter[str] = Counter()
+        self._functions: dict[int, _Function] = {}
         self.journal: Path | None = None
 
     def start(self, document: Mapping[str, Any], journal: Path, tests: int, runs: int, results: int, done: int) -> None:
@@ -34,15 +40,16 @@ class Progress:
         before = f", {done} of them done before" if done else ""
         self._say(f"{target}: {tests} tests of {name}, {runs} runs: {self._total} results{before}")
 
-    def result(self, result: Mapping[str, Any]) -> None:
-        """One line of text for each function that is finished, and for each test that did not pass."""
+    def result(self, result: Mapping[str, Any], lane: int = 1) -> None:
+        """One line of text for each function that is finished, and for each test that did not pass. ``lane``: which of
+        several that run tests at the same time."""
         self._done += 1
         keys = ("function", "test", "run", "outcome", "category", "case_ns")
         self._event("result", **{key: result[key] for key in keys})
-        if result["function"] != self._function:
-            self._flush()
-            self._function = result["function"]
-        self._outcomes[shown_outcome(result)] += 1
+        if lane in self._functions and result["function"] != self._functions[lane].name:
+            self._flush(lane)
+        function = self._functions.setdefault(lane, _Function(result["function"], Counter()))
+        function.outcomes[shown_outcome(result)] += 1
         if result["outcome"] != "passed":
             error = result["error"] or {}
             reason = result["reason"] or "{}: {}".format(error.get("type"), error.get("message", ""))
@@ -75,7 +82,8 @@ class Progress:
 
     def end(self, run_file: Path, outcomes: Mapping[str, int], disturbed: int = 0) -> None:
         """The run file is written. ``disturbed`` counts the results that were disturbed from outside."""
-        self._flush()
+        for lane in sorted(self._functions):
+            self._flush(lane)
         self._event("end", run_file=str(run_file), outcomes=dict(outcomes), disturbed=disturbed)
         self._say("{}: {}".format(run_file, ", ".join(f"{n} {outcome}" for outcome, n in sorted(outcomes.items()))))
         if disturbed:
@@ -106,12 +114,10 @@ class Progress:
             said = f"interrupted{kept}The same command with --resume goes on from there." if journal else "interrupted"
             print(_printable(said), file=sys.stderr)
 
-    def _flush(self) -> None:
-        if self._function:
-            counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(self._outcomes.items()))
-            self._say(f"[{self._done}/{self._total}] {self._function}: {counts}")
-        self._function = ""
-        self._outcomes.clear()
+    def _flush(self, lane: int) -> None:
+        name, outcomes = self._functions.pop(lane)
+        counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(outcomes.items()))
+        self._say(f"[{self._done}/{self._total}] {name}: {counts}")
 
     def _event(self, event: str, **values: Any) -> None:
         if self._style == "json":

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import IO, Any, ClassVar, Iterator, Sequence
@@ -33,10 +34,13 @@ class ZygoteHandle:
 
     ``wanted`` are functions, and sources of samples with a prefix, whose modules it imports before it forks.
     ``scratch`` becomes the working and temporary folder of the workers. ``memory_bytes`` is the limit of a worker with
-    everything it starts. ``sandboxed``: whether workers confine themselves.
+    everything it starts. ``sandboxed``: whether workers confine themselves. ``numbers`` are those of its workers.
+
+    Each thread may have handles of its own; only ``kill`` may be called by another.
     """
 
     _running: ClassVar[set[int]] = set()
+    _running_lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class ZygoteHandle:
         device: str,
         wanted: Sequence[str],
         scratch: Path,
+        numbers: Iterator[int],
         memory_bytes: int | None = None,
         sandboxed: bool = False,
     ) -> None:
@@ -54,7 +59,7 @@ class ZygoteHandle:
         self._wanted = list(wanted)[:MOST_IMPORTED_EARLY]
         self._process: subprocess.Popen[bytes] | None = None
         self._output: Capture | None = None
-        self._workers = 0
+        self._numbers = numbers
         self._worker_process = 0
         self._zygote = 0
         self.control: Channel
@@ -67,8 +72,7 @@ class ZygoteHandle:
         output_read, output_write = os.pipe()
         with _phase_file() as phase_file:
             phase = mmap.mmap(phase_file.fileno(), 1)
-            self._workers += 1
-            worker = WorkerHandle(self._workers, Channel(ours), output_read, phase, self)
+            worker = WorkerHandle(next(self._numbers), Channel(ours), output_read, phase, self)
             try:
                 send_descriptors(self.control.socket, [theirs.fileno(), output_write, phase_file.fileno()])
             except OSError as error:
@@ -104,6 +108,15 @@ class ZygoteHandle:
         self.close()
         return Exit(None, None, None)
 
+    def kill(self) -> None:
+        """Kills the zygote with all that is below it. The thread that uses this handle notices it and closes it."""
+        process = self._process
+        if process is not None:
+            for each in processes.below(process.pid):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(each, signal.SIGKILL)
+            process.kill()
+
     def close(self) -> None:
         """Ends the zygote, its worker if there is one, and what that has started."""
         if self._process is not None:
@@ -111,26 +124,29 @@ class ZygoteHandle:
             self._process.kill()
             self._process.wait()
             self.control.close()
-            self._running.remove(self._process.pid)
+            with self._running_lock:
+                self._running.remove(self._process.pid)
+                # What tests have started was inherited by the zygote, and now by this process.
+                processes.end_children(but=self._running)
             self._process = None
-            # What tests have started was inherited by the zygote, and now by this process.
-            processes.end_children(but=self._running)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         command = [sys.executable, "-m", "runners.core.process.zygote", *self._arguments, str(theirs.fileno())]
-        self._process = subprocess.Popen(
-            [*command, self._sandbox, *self._wanted],
-            stdin=subprocess.DEVNULL,
-            stdout=output_write,
-            stderr=output_write,
-            pass_fds=[theirs.fileno()],
-            cwd=str(RUNNERS.parent),
-            env=self._environment,
-            start_new_session=True,
-        )
-        self._running.add(self._process.pid)
+        # Another thread ends the children that it does not know.
+        with self._running_lock:
+            self._process = subprocess.Popen(
+                [*command, self._sandbox, *self._wanted],
+                stdin=subprocess.DEVNULL,
+                stdout=output_write,
+                stderr=output_write,
+                pass_fds=[theirs.fileno()],
+                cwd=str(RUNNERS.parent),
+                env=self._environment,
+                start_new_session=True,
+            )
+            self._running.add(self._process.pid)
         theirs.close()
         os.close(output_write)
         self.control = Channel(ours)

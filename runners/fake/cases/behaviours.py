@@ -75,6 +75,25 @@ def hangs_once(trial: Trial) -> None:
     passes(trial)
 
 
+def meets(trial: Trial, name: str, other: str) -> None:
+    """Creates a file in the folder that the environment variable FAKE_MEETS names, and waits for another one there."""
+    folder = Path(os.environ["FAKE_MEETS"])
+    (folder / name).touch()
+    while not (folder / other).exists():
+        time.sleep(0.01)
+    trial.call(Tensor([1.0]))
+    trial.check(True, "")
+
+
+def notes_its_time(trial: Trial, name: str) -> None:
+    """Writes when it begins and ends to a file in the same folder."""
+    begin = time.monotonic_ns()
+    trial.call(Tensor([1.0]))
+    time.sleep(0.05)
+    (Path(os.environ["FAKE_MEETS"]) / name).write_text(f"{begin} {time.monotonic_ns()}")
+    trial.check(True, "")
+
+
 def ends_as_listed(trial: Trial) -> None:
     """Ends as the first word says of the file that the environment variable FAKE_ENDS names, and removes that word."""
     ends = Path(os.environ["FAKE_ENDS"])

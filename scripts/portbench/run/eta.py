@@ -1,7 +1,7 @@
 """The remaining time of a run, estimated from the times of its tests so far.
 
-A run passes over the timed tests several times. The time of a test in one pass is the estimate for the next pass. The
-estimate for a test that has not run yet is the mean of the others.
+A run passes over the timed tests several times; in the first pass, the others follow them. The time of a test in one
+pass is the estimate for the next pass. The estimate for a test that has not run yet is the mean of the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Eta:
 
     def __init__(self, started: Started, now_s: float) -> None:
         self._started = started
-        self._tests_of_later_run = (started.total - started.tests) / max(1, started.runs - 1)
+        self._timed = round((started.total - started.tests) / max(1, started.runs - 1))
         self._done = started.done
         self._last_s = now_s
         self._seen: dict[tuple[str, str], float] = {}
@@ -24,6 +24,9 @@ class Eta:
     def test_done(self, event: Result, now_s: float) -> None:
         """Records a result. The time since the last event is the cost of the test, with its worker and the journal."""
         if event.run != self._run:
+            if self._run:
+                # Those that are not timed do not run again.
+                self._seen = dict(list(self._seen.items())[: self._timed])
             self._run = event.run
             self._in_this_run.clear()
         key = (event.function, event.test)
@@ -39,14 +42,14 @@ class Eta:
         mean = sum(self._seen.values()) / len(self._seen)
         remaining = max(0, self._started.total - self._done)
         later_runs = max(0, self._started.runs - self._run)
-        in_this_run = max(0.0, remaining - later_runs * self._tests_of_later_run)
+        in_this_run = max(0, remaining - later_runs * self._timed)
         known = [took for key, took in self._seen.items() if key not in self._in_this_run]
         if len(known) > in_this_run:
             # The run was resumed in the middle of a pass: some of these tests are done already.
             this_run = sum(known) / len(known) * in_this_run
         else:
             this_run = sum(known) + mean * (in_this_run - len(known))
-        whole_run = sum(self._seen.values()) + mean * max(0, self._started.tests - len(self._seen))
-        of_later_run = whole_run * self._tests_of_later_run / max(1, self._started.tests)
-        left = this_run + of_later_run * min(later_runs, remaining / max(1.0, self._tests_of_later_run))
+        timed = list(self._seen.values())[: self._timed]
+        of_later_run = sum(timed) + mean * (self._timed - len(timed))
+        left = this_run + of_later_run * min(later_runs, remaining / max(1, self._timed))
         return max(0.0, left - min(now_s - self._last_s, mean))

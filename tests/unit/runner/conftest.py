@@ -15,7 +15,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Starts a runner on a manifest (a path, or a list of function entries) of the fake framework."""
     runs = []
 
-    def starting(functions: Any, *options: str, limit: Callable[[], None] | None = None, **top: Any) -> Run:
+    def starting(
+        functions: Any,
+        *options: str,
+        limit: Callable[[], None] | None = None,
+        module: str = "runners",
+        **top: Any,
+    ) -> Run:
         path = functions if isinstance(functions, Path) else write_manifest(tmp_path, functions, **top)
         arguments = ["--framework", "fake", "--device", "cpu", "--manifest", str(path), "--progress", "json"]
         arguments += list(options)
@@ -26,7 +32,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         if "--sandbox" not in options:
             # Their manifests are from elsewhere, and faults need what a sandbox refuses.
             arguments += ["--sandbox", "off"]
-        runs.append(Run(arguments, limit))
+        runs.append(Run(arguments, limit, module))
         return runs[-1]
 
     yield starting

@@ -15,12 +15,14 @@ from tests.paths import ROOT
 class Run:
     """A finished or running runner. ``events`` are what it said on stdout."""
 
-    def __init__(self, arguments: Sequence[str], limit: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], limit: Callable[[], None] | None = None, module: str = "runners"
+    ) -> None:
         self.out = Path(arguments[arguments.index("--out") + 1])
         # Python keeps what a limit of the size of files leaves of a module's bytecode, and nobody can import it then.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} if limit else None
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "runners", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,

@@ -48,6 +48,16 @@ def test_later_passes_have_only_the_timed_tests() -> None:
     assert left.seconds(13.0) == pytest.approx(5.0)
 
 
+def test_a_pass_of_timed_tests_takes_as_long_as_they_took_before() -> None:
+    left = Eta(Started("t", 6, 2, 6 + 2, 0), 0.0)
+    # Two timed tests of 10 s, then four others of 1 s.
+    for number, now in enumerate([10.0, 20.0, 21.0, 22.0, 23.0, 24.0]):
+        left.test_done(Result("f", str(number), 1, "passed", 1), now)
+    assert left.seconds(24.0) == pytest.approx(20.0)
+    left.test_done(Result("f", "0", 2, "passed", 1), 34.0)
+    assert left.seconds(34.0) == pytest.approx(10.0)
+
+
 def test_in_the_first_pass_the_estimate_is_within_a_factor_of_two_after_a_third_of_the_tests() -> None:
     durations = [0.5, 1.5, 1.0, 2.0, 0.5, 1.0, 1.5, 0.5, 2.0, 1.0, 0.5, 1.5]
     left = Eta(Started("t", 12, 3, 36, 0), 0.0)

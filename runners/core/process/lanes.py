@@ -1,0 +1,143 @@
+"""Runs tests that are not timed in several lanes at the same time.
+
+They only check values, so it does not matter that they slow each other down. Each lane has a zygote, workers and a
+folder of its own. Only where several processes can open the device: a CPU, or one that is predicted. The first lane is
+the run's own, in the main thread, which alone gets signals; each of the others has a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from typing import Iterator, Sequence
+
+from runners.core import environment
+from runners.core.errors import RunnerError
+from runners.core.manifest import Manifest
+from runners.core.process.lane import Lane, Place, open_place
+from runners.core.process.ledger import Ledger
+from runners.core.process.plan import PlannedTest
+from runners.core.process.settings import Settings
+from runners.core.public import names
+
+SHARED = ("cpu", "xla")
+"""Devices that several processes can open at the same time, beside predicted ones. Both are the CPU."""
+
+MOST = 8
+"""Lanes of a run. More would import the framework for few tests each."""
+
+TESTS_OF_ONE = 200
+"""For fewer tests, a lane saves less time than the import of the framework takes."""
+
+BYTES_OF_ONE = 4 << 30
+"""What a lane may need: a zygote, a worker that keeps MOST_KEPT_BYTES, and the CPU's, which repeat failures."""
+
+_PATIENCE_S = 0.1
+
+
+def count(settings: Settings, tests: int) -> int:
+    """How many lanes so many tests that are not timed are worth on this machine."""
+    if settings.device not in (*SHARED, *names.framework(settings.framework).PREDICTED):
+        return 1
+    of_memory = environment.free_memory_bytes() // max(BYTES_OF_ONE, settings.memory_bytes or 0)
+    return max(1, min(len(os.sched_getaffinity(0)), of_memory, tests // TESTS_OF_ONE, MOST))
+
+
+class Lanes:
+    """The first lane of a run, and those that are opened beside it. ``numbers`` are those of workers."""
+
+    def __init__(
+        self, settings: Settings, manifest: Manifest, numbers: Iterator[int], ledger: Ledger, first: Lane
+    ) -> None:
+        self.first = first
+        self._settings = settings
+        self._manifest = manifest
+        self._numbers = numbers
+        self._ledger = ledger
+
+    def run(self, tests: Iterator[PlannedTest], how_many: int) -> None:
+        """Runs tests that are not timed, and returns when all lanes but the first are closed. Raises the error of the
+        first lane, or else of another."""
+        queue = _Queue(tests)
+        others = [_Thread(self, number, queue) for number in range(2, count(self._settings, how_many) + 1)]
+        try:
+            for other in others:
+                other.start()
+            queue.run_in(self.first)
+            for other in others:
+                other.join()
+        except BaseException:
+            self._ledger.close()
+            for other in others:
+                other.stop()
+            raise
+        for other in others:
+            if other.error is not None:
+                raise other.error
+
+    def place(self) -> contextlib.AbstractContextManager[Place]:
+        """A place for another lane."""
+        return open_place(self._settings, self._manifest, self._numbers)
+
+    def lane(self, number: int, place: Place) -> Lane | None:
+        """Another lane, with a worker. None if no worker starts: the others can do its work."""
+        try:
+            place.device.current()
+        except RunnerError as error:
+            self._ledger.warn(f"one lane less for the tests that are not timed: {error}")
+            return None
+        return Lane(number, self._settings, place, self._ledger)
+
+
+class _Queue:
+    """Tests for several lanes, handed out by function: a lane then compiles once what the tests of a function share."""
+
+    def __init__(self, tests: Iterator[PlannedTest]) -> None:
+        self._groups = itertools.groupby(tests, key=lambda planned: planned.test.function)
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def run_in(self, lane: Lane) -> None:
+        """Runs tests in a lane until none is left. After an error in one lane, the others get no more tests."""
+        try:
+            while not self._is_closed and (tests := self._next()):
+                for planned in tests:
+                    lane.run(planned)
+        except BaseException:
+            self._is_closed = True
+            raise
+
+    def _next(self) -> Sequence[PlannedTest]:
+        with self._lock:
+            return list(next(self._groups, ("", ()))[1])
+
+
+class _Thread(threading.Thread):
+    """A thread with a lane. ``error`` is what ended it, if something did."""
+
+    def __init__(self, lanes: Lanes, number: int, queue: _Queue) -> None:
+        super().__init__(daemon=True)
+        self.error: BaseException | None = None
+        self._lanes = lanes
+        self._number = number
+        self._queue = queue
+        self._place: Place | None = None
+
+    def run(self) -> None:
+        """Opens the lane, runs tests, and closes it: what it has started ends with its thread."""
+        try:
+            with self._lanes.place() as self._place:
+                lane = self._lanes.lane(self._number, self._place)
+                if lane is not None:
+                    self._queue.run_in(lane)
+        except BaseException as error:
+            self.error = error
+
+    def stop(self) -> None:
+        """Ends the lane, whatever it does, and waits for it."""
+        while self.is_alive():
+            if self._place is not None:
+                self._place.stop()
+            self.join(_PATIENCE_S)
