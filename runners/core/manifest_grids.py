@@ -49,7 +49,7 @@ class Test:
     size: Mapping[str, Any] | None = None
     """``n``, ``of`` and ``flops`` of a test of the protocol scaling, as a run file has them; None for other tests."""
     timed: bool = True
-    """Whether its calls are timed. A test that only checks values runs in the first pass alone."""
+    """Whether its calls are timed. A test that only checks values runs once."""
 
     @property
     def full_id(self) -> str:

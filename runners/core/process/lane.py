@@ -9,9 +9,11 @@ process (``Settings.cold``).
 from __future__ import annotations
 
 import itertools
+import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, NamedTuple
+from types import MappingProxyType
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from runners.core.errors import UnusableResult
 from runners.core.manifest import Manifest
@@ -42,27 +44,34 @@ class Place(NamedTuple):
         self.device.stop()
         self.host.stop()
 
+    def close(self) -> None:
+        """Ends all workers. The next test starts others."""
+        self.device.close()
+        self.host.close()
+
 
 @contextmanager
-def open_place(settings: Settings, manifest: Manifest, numbers: Iterator[int]) -> Iterator[Place]:
+def open_place(
+    settings: Settings, manifest: Manifest, numbers: Iterator[int], variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Place]:
     """Workers, which start when they are needed; those on the device get their numbers from ``numbers``. At the end
-    none is left, and the folder is removed."""
+    none is left, and the folder is removed. ``variables``: of their environment, where the user has not set them."""
     sandboxed = sandbox.is_wanted(settings.sandbox, manifest.is_own)
     folder = scratch.Scratch()
 
     def workers_on(device: str, numbers: Iterator[int]) -> Workers:
         wanted = [*(SAMPLES + source for source in manifest.sources), *manifest.functions]
         memory_bytes = settings.memory_bytes
-        zygote = ZygoteHandle(settings.framework, device, wanted, folder.work, numbers, memory_bytes, sandboxed)
-        return Workers(zygote)
+        environment = {**variables, **os.environ, "TMPDIR": str(folder.work)}
+        return Workers(ZygoteHandle(settings.framework, device, wanted, environment, numbers, memory_bytes, sandboxed))
 
     device = workers_on(settings.device, numbers)
     host = device if settings.device == "cpu" else workers_on("cpu", itertools.count(1))
+    place = Place(device, host, folder.work, sandboxed)
     try:
-        yield Place(device, host, folder.work, sandboxed)
+        yield place
     finally:
-        device.close()
-        host.close()
+        place.close()
         folder.remove()
 
 

@@ -1,8 +1,8 @@
 """Runs tests that are not timed in several lanes at the same time.
 
-They only check values, so it does not matter that they slow each other down. Each lane has a zygote, workers and a
-folder of its own. Only where several processes can open the device: a CPU, or one that is predicted. The first lane is
-the run's own, in the main thread, which alone gets signals; each of the others has a thread.
+They only check values, so it does not matter that they slow each other down. Each lane has a thread, a zygote, workers
+and a folder of its own. The main thread waits: it alone gets signals. Only where several processes can open the device:
+a CPU, or one that is predicted.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ TESTS_OF_ONE = 200
 BYTES_OF_ONE = 4 << 30
 """What a lane may need: a zygote, a worker that keeps MOST_KEPT_BYTES, and the CPU's, which repeat failures."""
 
+WAITING = {"OMP_WAIT_POLICY": "passive"}
+"""OpenMP's threads spin while they wait, which takes the cores from other lanes: PyTorch needs four times the CPU
+time."""
+
 _PATIENCE_S = 0.1
 
 
@@ -46,7 +50,8 @@ def count(settings: Settings, tests: int) -> int:
 
 
 class Lanes:
-    """The first lane of a run, and those that are opened beside it. ``numbers`` are those of workers."""
+    """Where tests that are not timed run: ``first``, the lane of those that are timed, or several others, where that is
+    worth it. ``numbers`` are those of workers."""
 
     def __init__(
         self, settings: Settings, manifest: Manifest, numbers: Iterator[int], ledger: Ledger, first: Lane
@@ -58,28 +63,18 @@ class Lanes:
         self._ledger = ledger
 
     def run(self, tests: Iterator[PlannedTest], how_many: int) -> None:
-        """Runs tests that are not timed, and returns when all lanes but the first are closed. Raises the error of the
-        first lane, or else of another."""
+        """Runs tests that are not timed, and returns or raises when all lanes but the first are closed."""
         queue = _Queue(tests)
-        others = [_Thread(self, number, queue) for number in range(2, count(self._settings, how_many) + 1)]
-        try:
-            for other in others:
-                other.start()
-            queue.run_in(self.first)
-            for other in others:
-                other.join()
-        except BaseException:
-            self._ledger.close()
-            for other in others:
-                other.stop()
-            raise
-        for other in others:
-            if other.error is not None:
-                raise other.error
+        lanes = count(self._settings, how_many)
+        if lanes > 1:
+            self.first.place.close()
+            self._run_beside([_Thread(self, number, queue) for number in range(1, lanes + 1)])
+        # All tests, or those that are left where no other lane could be opened.
+        queue.run_in(self.first)
 
     def place(self) -> contextlib.AbstractContextManager[Place]:
         """A place for another lane."""
-        return open_place(self._settings, self._manifest, self._numbers)
+        return open_place(self._settings, self._manifest, self._numbers, WAITING)
 
     def lane(self, number: int, place: Place) -> Lane | None:
         """Another lane, with a worker. None if no worker starts: the others can do its work."""
@@ -89,6 +84,21 @@ class Lanes:
             self._ledger.warn(f"one lane less for the tests that are not timed: {error}")
             return None
         return Lane(number, self._settings, place, self._ledger)
+
+    def _run_beside(self, threads: Sequence[_Thread]) -> None:
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.ended.wait()
+        except BaseException:
+            self._ledger.close()
+            for thread in threads:
+                thread.stop()
+            raise
+        for thread in threads:
+            if thread.error is not None:
+                raise thread.error
 
 
 class _Queue:
@@ -115,10 +125,14 @@ class _Queue:
 
 
 class _Thread(threading.Thread):
-    """A thread with a lane. ``error`` is what ended it, if something did."""
+    """A thread with a lane. ``error`` is what ended it, if something did.
+
+    ``ended`` is set at its end: ``join`` takes a thread for ended when a signal interrupts it.
+    """
 
     def __init__(self, lanes: Lanes, number: int, queue: _Queue) -> None:
         super().__init__(daemon=True)
+        self.ended = threading.Event()
         self.error: BaseException | None = None
         self._lanes = lanes
         self._number = number
@@ -134,10 +148,12 @@ class _Thread(threading.Thread):
                     self._queue.run_in(lane)
         except BaseException as error:
             self.error = error
+        finally:
+            self.ended.set()
 
     def stop(self) -> None:
-        """Ends the lane, whatever it does, and waits for it."""
-        while self.is_alive():
+        """Ends the lane, whatever it does, and waits for it. Does nothing if the thread was not started."""
+        while self.ident is not None and not self.ended.is_set():
             if self._place is not None:
                 self._place.stop()
-            self.join(_PATIENCE_S)
+            self.ended.wait(_PATIENCE_S)

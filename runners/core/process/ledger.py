@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from runners.core.errors import UnusableResult
 from runners.core.process.journal import Journal
@@ -29,9 +29,9 @@ class Ledger:
             (result["function"], result["test"]) for result in book.results() if result["outcome"] == "passed"
         }
 
-    def has(self, planned: PlannedTest) -> bool:
-        """Whether this test has a result of this pass."""
-        return (*planned.key, planned.run) in self._book.done
+    def left_of(self, tests: Iterator[PlannedTest]) -> Iterator[PlannedTest]:
+        """Those tests that have no result of their pass."""
+        return (planned for planned in tests if (*planned.key, planned.run) not in self._book.done)
 
     def known_of(self, planned: PlannedTest) -> Mapping[str, Any]:
         """What a request for this test says of earlier results: the check of the clock that passed, and whether later

@@ -65,7 +65,7 @@ class Plan:
         return self._planned(run, timed=True)
 
     def untimed(self) -> Iterator[PlannedTest]:
-        """The tests that are not timed. They run once, in the first pass."""
+        """The tests that are not timed. They run once."""
         return self._planned(1, timed=False)
 
     def _planned(self, run: int, timed: bool) -> Iterator[PlannedTest]:

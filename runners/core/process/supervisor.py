@@ -1,7 +1,7 @@
 """Runs a manifest's tests. Every way in which a test can end is a result.
 
-Imports no framework. Each pass over the manifest begins with a fresh worker. Tests that are timed run one at a time.
-Then those that are not timed run, in several lanes at the same time where the device allows it (see lanes).
+Imports no framework. First come the tests that are timed, one at a time; each pass over them begins with a fresh
+worker. Then those that are not timed run, in several lanes at the same time where the device allows it (see lanes).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Mapping
 
 from runners.core.manifest import Manifest
 from runners.core.process import journal, journal_resume, mutation_run, processes, run_header, sandbox, scratch
@@ -17,7 +17,7 @@ from runners.core.process.journal import Journal
 from runners.core.process.lane import Lane, open_place
 from runners.core.process.lanes import Lanes
 from runners.core.process.ledger import Ledger
-from runners.core.process.plan import Plan, PlannedTest, plan_tests
+from runners.core.process.plan import Plan, plan_tests
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
 from runners.core.process.worker_handle import WorkerHandle
@@ -52,8 +52,12 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
             progress.uncurated(manifest.uncurated)
             ledger = Ledger(book, progress, settings.sync)
             first = Lane(1, settings, place, ledger, book.results)
-            _run_passes(plan, ledger, Lanes(settings, manifest, numbers, ledger, first))
-            path = book.finish(run_header.now(), _device_state(place.device.idle))
+            _run_passes(plan, ledger, first)
+            # Later, the workers of the tests that are timed may be gone.
+            state = _device_state(place.device.idle)
+            left = sum(1 for _ in ledger.left_of(plan.untimed()))
+            Lanes(settings, manifest, numbers, ledger, first).run(ledger.left_of(plan.untimed()), left)
+            path = book.finish(run_header.now(), state)
         progress.end(path, book.tally.outcomes, book.tally.disturbed)
         return path
 
@@ -68,17 +72,13 @@ def _open_journal(settings: Settings, header: Mapping[str, Any]) -> Journal | Pa
     return journal.create(settings.out, dict(header), identity)
 
 
-def _run_passes(plan: Plan, ledger: Ledger, lanes: Lanes) -> None:
-    def left(tests: Iterator[PlannedTest]) -> Iterator[PlannedTest]:
-        return (planned for planned in tests if not ledger.has(planned))
-
+def _run_passes(plan: Plan, ledger: Ledger, lane: Lane) -> None:
+    """Runs the tests that are timed."""
     for number in range(1, plan.passes + 1):
         if number > 1:
-            lanes.first.place.device.retire()
-        for planned in left(plan.timed(number)):
-            lanes.first.run(planned)
-        if number == 1:
-            lanes.run(left(plan.untimed()), sum(1 for _ in left(plan.untimed())))
+            lane.place.device.retire()
+        for planned in ledger.left_of(plan.timed(number)):
+            lane.run(planned)
 
 
 def _device_state(worker: WorkerHandle | None) -> Mapping[str, Any] | None:

@@ -13,8 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
-from typing import IO, Any, ClassVar, Iterator, Sequence
+from typing import IO, Any, ClassVar, Iterator, Mapping, Sequence
 
 from runners.core import environment
 from runners.core.errors import FrameworkFailed, StartKilled, StorageFailed
@@ -33,8 +32,9 @@ class ZygoteHandle:
     """The process that forks the workers. It is started again whenever it is found dead.
 
     ``wanted`` are functions, and sources of samples with a prefix, whose modules it imports before it forks.
-    ``scratch`` becomes the working and temporary folder of the workers. ``memory_bytes`` is the limit of a worker with
-    everything it starts. ``sandboxed``: whether workers confine themselves. ``numbers`` are those of its workers.
+    ``variables`` are its environment; TMPDIR there becomes the working and temporary folder of the workers.
+    ``memory_bytes`` is the limit of a worker with everything it starts. ``sandboxed``: whether workers confine
+    themselves. ``numbers`` are those of its workers.
 
     Each thread may have handles of its own; only ``kill`` may be called by another.
     """
@@ -47,13 +47,13 @@ class ZygoteHandle:
         framework: str,
         device: str,
         wanted: Sequence[str],
-        scratch: Path,
+        variables: Mapping[str, str],
         numbers: Iterator[int],
         memory_bytes: int | None = None,
         sandboxed: bool = False,
     ) -> None:
         self.memory_bytes = memory_bytes
-        self._environment = {**os.environ, **environment.FIXED, "TMPDIR": str(scratch)}
+        self._environment = {**variables, **environment.FIXED}
         self._arguments = [framework, device]
         self._sandbox = sandbox.WANTED if sandboxed else sandbox.NONE
         self._wanted = list(wanted)[:MOST_IMPORTED_EARLY]

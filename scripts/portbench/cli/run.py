@@ -88,8 +88,7 @@ def _store(context: click.Context, parameter: click.Parameter, value: str | None
     default=RunnerOptions.runs,
     show_default=True,
     metavar="N",
-    help="How often to run the manifest, each time in new processes. Tests that only check values, and say so, run the "
-    "first time only.",
+    help="How often to run the manifest, each time in new processes. Tests that only check values run once.",
 )
 @click.option(
     "--protocol",

@@ -88,7 +88,8 @@ def test_nothing_in_a_manifest_steers_the_terminal(run, tmp_path):
 
 def test_more_functions_than_a_command_line_holds(tmp_path):
     functions = [f"fake.gone_{'x' * 180}_{number}" for number in range(15_000)]
-    zygote = ZygoteHandle("fake", "cpu", functions, tmp_path, itertools.count(1))
+    variables = {**os.environ, "TMPDIR": str(tmp_path)}
+    zygote = ZygoteHandle("fake", "cpu", functions, variables, itertools.count(1))
     try:
         assert zygote.start_worker().process
     finally:

@@ -38,24 +38,27 @@ def test_the_estimate_is_exact_from_the_second_pass_on(shape: str) -> None:
             assert estimate == pytest.approx(true, abs=1e-6)
 
 
-def test_later_passes_have_only_the_timed_tests() -> None:
-    left = Eta(Started("t", 10, 3, 10 + 2 * 4, 0), 0.0)  # 6 of 10 tests run once
-    for number in range(10):
-        left.test_done(Result("f", str(number), 1, "passed", 1), 1.0 * (number + 1))
-    assert left.seconds(10.0) == pytest.approx(8.0)
+def test_what_is_not_timed_runs_once_after_all_passes() -> None:
+    # Two timed tests of 10 s in two passes, then four others of 1 s.
+    left = Eta(Started("t", 6, 2, 4 + 4, 0), 0.0)
+    for now, number, run, expected in (
+        (10.0, 0, 1, 70.0),  # nothing is known of the others yet
+        (20.0, 1, 1, 60.0),
+        (30.0, 0, 2, 50.0),
+        (40.0, 1, 2, 40.0),
+        (41.0, 2, 1, 3.0),
+        (42.0, 3, 1, 2.0),
+        (44.0, 4, 1, 4 / 3),
+    ):
+        left.test_done(Result("f", str(number), run, "passed", 1), now)
+        assert left.seconds(now) == pytest.approx(expected)
+
+
+def test_a_single_pass_may_have_tests_of_both_kinds() -> None:
+    left = Eta(Started("t", 4, 1, 4, 0), 0.0)
     for number in range(3):
-        left.test_done(Result("f", str(number), 2, "passed", 1), 11.0 + number)
-    assert left.seconds(13.0) == pytest.approx(5.0)
-
-
-def test_a_pass_of_timed_tests_takes_as_long_as_they_took_before() -> None:
-    left = Eta(Started("t", 6, 2, 6 + 2, 0), 0.0)
-    # Two timed tests of 10 s, then four others of 1 s.
-    for number, now in enumerate([10.0, 20.0, 21.0, 22.0, 23.0, 24.0]):
-        left.test_done(Result("f", str(number), 1, "passed", 1), now)
-    assert left.seconds(24.0) == pytest.approx(20.0)
-    left.test_done(Result("f", "0", 2, "passed", 1), 34.0)
-    assert left.seconds(34.0) == pytest.approx(10.0)
+        left.test_done(Result("f", str(number), 1, "passed", 1), 2.0 * (number + 1))
+    assert left.seconds(6.0) == pytest.approx(2.0)
 
 
 def test_in_the_first_pass_the_estimate_is_within_a_factor_of_two_after_a_third_of_the_tests() -> None:

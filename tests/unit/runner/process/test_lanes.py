@@ -60,7 +60,7 @@ def results(run):
 def test_tests_of_two_functions_run_at_the_same_time(start_two):
     finished = start_two(two_functions(meets("meet", "meet-1", "meet-0")), "--runs", "1").wait()
     assert outcomes(finished) == {"meet-0": ("passed", None), "meet-1": ("passed", None)}
-    assert {result["worker"] for result in finished.document["results"]} == {1, 2}
+    assert len({result["worker"] for result in finished.document["results"]}) == 2
 
 
 def test_timed_tests_run_one_at_a_time(start_two, folder):
@@ -115,13 +115,14 @@ def test_a_lane_that_cannot_be_opened_leaves_its_tests_to_the_others(start_two, 
     kills = folder / "kills"
     kills.touch()
     monkeypatch.setenv("FAKE_KILLED_STARTS", str(kills))
-    # The first function's test, which is timed, runs before the second lane opens.
+    # A test that is timed runs before the lanes open.
     functions = two_functions(meets("wait", "go", "go"), ("skip", "skips", {}, {}))
     functions.append({"function": "fake.noise", "tests": [{**functions[0]["tests"][0], "id": "first", "timed": True}]})
     running = start_two(functions, "--runs", "1")
-    for _ in running:
-        kills.write_text("kills every start of the second lane")
-        (folder / "go").touch()
+    assert next(iter(running))["event"] == "start"
+    # A lane tries four times, so of seven starts that are killed at least one lane is lost.
+    kills.write_text("killed!")
+    (folder / "go").touch()
     assert len(outcomes(running.wait())) == 5
     assert any(event["event"] == "warning" and "one lane less" in event["message"] for event in running.events)
 
