@@ -158,6 +158,12 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     )
     add("--memory", metavar="SIZE", help="limit of a test with all that it starts: bytes, 500M, 2G (default: none)")
     add(
+        "--lanes",
+        type=int,
+        metavar="N",
+        help="at most so many tests that are not timed at the same time (default: as cores and memory allow)",
+    )
+    add(
         "--sync",
         choices=("complete", "as-published"),
         default="complete",
@@ -218,6 +224,8 @@ def _settings(options: argparse.Namespace) -> Settings:
             )
     if options.shuffle is not None and not -(2**63) <= options.shuffle < 2**63:
         raise BadInput(f"--shuffle {_short(options.shuffle)}: expected a whole number of at most 64 bits")
+    if options.lanes is not None and options.lanes < 1:
+        raise BadInput(f"--lanes {options.lanes}: expected 1 or more")
     machine = documents.escaped(options.machine)
     if not 1 <= len(machine) <= LONGEST_NAME:
         raise BadInput(
@@ -247,6 +255,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         sync=options.sync,
         cold=options.cold,
         memory_bytes=_bytes(options.memory),
+        lanes=options.lanes,
         sandbox=options.sandbox,
         private_names=options.private_names,
     )

@@ -26,7 +26,7 @@ SHARED = ("cpu", "xla")
 """Devices that several processes can open at the same time, beside predicted ones. Both are the CPU."""
 
 MOST = 8
-"""Lanes of a run. More would import the framework for few tests each."""
+"""Lanes of a run, if ``Settings.lanes`` says nothing. More would import the framework for few tests each."""
 
 TESTS_OF_ONE = 200
 """For fewer tests, a lane saves less time than the import of the framework takes."""
@@ -46,7 +46,7 @@ def count(settings: Settings, tests: int) -> int:
     if settings.device not in (*SHARED, *names.framework(settings.framework).PREDICTED):
         return 1
     of_memory = environment.free_memory_bytes() // max(BYTES_OF_ONE, settings.memory_bytes or 0)
-    return max(1, min(len(os.sched_getaffinity(0)), of_memory, tests // TESTS_OF_ONE, MOST))
+    return max(1, min(len(os.sched_getaffinity(0)), of_memory, tests // TESTS_OF_ONE, settings.lanes or MOST))
 
 
 class Lanes:

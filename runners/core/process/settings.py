@@ -10,7 +10,8 @@ from pathlib import Path
 class Settings:
     """Times are in seconds. ``version`` None accepts any version; ``memory_bytes`` None sets no limit. ``sandbox`` is
     one of the modes of runners.core.process.sandbox. ``private_names``: whether a manifest may use any name of the
-    framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not.
+    framework. ``cold``: ``process`` gives each test a process of its own, ``test`` does not. ``lanes``: the most for
+    tests that are not timed; None leaves it to the machine.
     ``mutants``: how functions are mutated, one way after the other, ``time_budget_s`` the limit for all of it, and
     ``own_mutants`` a Python file of mutants in their place."""
 
@@ -32,5 +33,6 @@ class Settings:
     sync: str = "complete"
     cold: str = "test"
     memory_bytes: int | None = None
+    lanes: int | None = None
     sandbox: str = "auto"
     private_names: bool = False

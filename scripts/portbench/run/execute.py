@@ -13,6 +13,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -146,7 +147,13 @@ class _Schedule:
         target = prepared.target
         if backend is not None and prepared.error is None and not self._is_interrupted:
             backend.prepare(target, say)
-            prepared.command = backend.command(target, self._plan.arguments[target.framework])
+            arguments = self._plan.arguments[target.framework]
+            prepared.command = backend.command(target, replace(arguments, lanes=self._lanes(target)))
+
+    def _lanes(self, target: Target) -> int | None:
+        """Predicted targets that run side by side share the cores."""
+        predicted = sum(not _is_timed(each) for each in self._plan.targets)
+        return None if _is_timed(target) or predicted == 1 else max(1, cores() // predicted)
 
     @contextlib.contextmanager
     def _errors_of(self, prepared: Prepared) -> Iterator[None]:

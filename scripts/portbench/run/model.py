@@ -78,7 +78,8 @@ class RunnerOptions:
 @dataclass(frozen=True)
 class RunnerArguments:
     """What a runner is asked to do. Paths are the host's, absolute; each of ``mutants`` mutates every function,
-    ``own_mutants`` is a user's file of others."""
+    ``own_mutants`` is a user's file of others. ``lanes``: how many tests that are not timed may run at the same time;
+    None leaves it to the runner."""
 
     manifest: Path
     out: Path
@@ -86,13 +87,15 @@ class RunnerArguments:
     mutants: tuple[str, ...] = ()
     time_budget_s: float | None = None
     own_mutants: Path | None = None
+    lanes: int | None = None
 
     def argv(self, manifest: str, out: str) -> list[str]:
         """As command line arguments, with the two paths as the runner sees them."""
         mutants = [word for mutant in self.mutants for word in ("--mutant", mutant)]
         mutants += ["--own-mutants", str(self.own_mutants)] if self.own_mutants else []
         budget = ["--time-budget", f"{self.time_budget_s:g}"] if self.time_budget_s else []
-        options = [*self.options.runner_argv(), *mutants, *budget]
+        lanes = ["--lanes", str(self.lanes)] if self.lanes else []
+        options = [*self.options.runner_argv(), *mutants, *budget, *lanes]
         return ["--manifest", manifest, "--out", out, *options, "--progress", "json"]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 parser = argparse.ArgumentParser()
 for name in ("--framework", "--device", "--manifest", "--out", "--version", "--runs", "--protocol", "--timeout"):
     parser.add_argument(name)
-for name in ("--steady-budget", "--machine", "--progress", "--shuffle", "--sync", "--memory"):
+for name in ("--steady-budget", "--machine", "--progress", "--shuffle", "--sync", "--memory", "--lanes"):
     parser.add_argument(name)
 parser.add_argument("--function", action="append")
 parser.add_argument("--test", action="append")

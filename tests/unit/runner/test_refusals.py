@@ -227,6 +227,7 @@ def test_a_test_that_is_not_there(run):
     "option",
     [
         *(("--runs", "0"), ("--runs", "10001"), ("--runs", "9" * 4000)),
+        ("--lanes", "0"),
         *(("--timeout", "nan"), ("--timeout", "-1"), ("--timeout", "2073601"), ("--timeout", "1e300")),
         *(("--steady-budget", "0"), ("--steady-budget", "86401")),
         *(("--shuffle", "99999999999999999999"), ("--shuffle", "-9223372036854775809")),

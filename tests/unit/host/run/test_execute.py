@@ -329,6 +329,17 @@ def test_predicted_targets_run_at_once_and_one_ctrl_c_interrupts_them_all(clone:
     assert {"fake-tpu-v3", "fake-tpu-v5e", "--resume"} <= set(shlex.split(line))
 
 
+def test_predicted_targets_that_run_at_once_share_the_cores(clone: Clone) -> None:
+    clone.add_predicted_tpus()
+    clone.portbench("run", "fake-tpu-v3", "fake-tpu-v5e", "fake-cpu", *CURRENT)
+    given = {}
+    for device in ("tpu-v3", "tpu-v5e", "cpu"):
+        argv = argv_of(clone, f"fake-9.9-{device}")
+        given[device] = argv[argv.index("--lanes") + 1] if "--lanes" in argv else None
+    share = str(max(1, cores() // 2))
+    assert given == {"tpu-v3": share, "tpu-v5e": share, "cpu": None}
+
+
 @pytest.mark.skipif(cores() < 2, reason="one predicted target runs for each core")
 def test_a_second_ctrl_c_kills_all_that_run_at_once(clone: Clone) -> None:
     clone.add_predicted_tpus()

@@ -149,3 +149,9 @@ def test_how_many_lanes_there_are(framework, device, cores, gigabytes, tests, ex
     monkeypatch.setattr(environment, "free_memory_bytes", lambda: gigabytes << 30)
     settings = Settings(framework, device, None, Path(), "here")
     assert lanes.count(settings, tests) == expected
+
+
+def test_there_are_at_most_as_many_lanes_as_are_asked_for(start_two):
+    functions = two_functions(("skip", "skips", {}, {}))
+    finished = start_two(functions, "--runs", "1", "--lanes", "1").wait()
+    assert {result["worker"] for result in finished.document["results"]} == {1}
