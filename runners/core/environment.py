@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from runners.core.installation import pins
 
@@ -92,14 +93,29 @@ def packages() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def free_memory_bytes() -> int:
-    """The memory that the kernel reports as available without swapping; the unused memory if it does not report
-    that."""
+def free_memory_bytes(control_groups: Path = Path("/sys/fs/cgroup")) -> int:
+    """The memory that the kernel reports as available without swapping (the unused memory if it does not report that),
+    or what the limit of this container leaves, if that is less. ``control_groups``: the mount of control groups."""
     try:
         found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
     except OSError:
         found = None
-    return 1024 * int(found[1]) if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    free = 1024 * int(found[1]) if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    return min([free, *_left_by_limits(control_groups)])
+
+
+def _left_by_limits(control_groups: Path) -> Iterator[int]:
+    """The memory in bytes that the limit of this container leaves, by version 2 or 1 of control groups."""
+    for limit, used, cached in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            most, held = (int((control_groups / name).read_text()) for name in (limit, used))
+            lines = (control_groups / used).with_name("memory.stat").read_text().splitlines()
+            # The kernel gives up files that it keeps before a process has to end.
+            kept = int(dict(line.split() for line in lines)[cached])
+            yield max(0, most - held + kept)
 
 
 def oom_kills() -> int:

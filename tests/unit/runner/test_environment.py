@@ -85,3 +85,45 @@ def test_the_backend_is_recorded_if_it_is_known(
 ) -> None:
     monkeypatch.setenv("PORTBENCH_BACKEND", value)
     assert environment.collect("box", {}, {}).get("backend") == recorded
+
+
+MACHINE = "the memory of the machine"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, MACHINE),
+        # Version 2: of 1,000 bytes 700 are held, 200 of them files that the kernel can give up.
+        ({"memory.max": "1000", "memory.current": "700", "memory.stat": "anon 1\ninactive_file 200\n"}, 500),
+        ({"memory.max": "max", "memory.current": "700", "memory.stat": "inactive_file 200\n"}, MACHINE),
+        ({"memory.max": "1000", "memory.current": "1100", "memory.stat": "inactive_file 0\n"}, 0),
+        # Version 1.
+        (
+            {
+                "memory/memory.limit_in_bytes": "1000",
+                "memory/memory.usage_in_bytes": "900",
+                "memory/memory.stat": "cache 9\ntotal_inactive_file 50\n",
+            },
+            150,
+        ),
+        (
+            {
+                "memory/memory.limit_in_bytes": "9223372036854771712",
+                "memory/memory.usage_in_bytes": "900",
+                "memory/memory.stat": "total_inactive_file 50\n",
+            },
+            MACHINE,
+        ),
+        ({"memory.max": "1000"}, MACHINE),
+    ],
+)
+def test_free_memory_is_what_the_limit_of_a_container_leaves(
+    files: dict[str, str], expected: int | str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = environment.free_memory_bytes(tmp_path)
+    # No machine has less than a megabyte left.
+    assert found > 1_000_000 if expected == MACHINE else found == expected
