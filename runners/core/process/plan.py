@@ -13,6 +13,7 @@ from runners.core.manifest import Manifest, attributes
 from runners.core.manifest_grids import Test
 from runners.core.process.settings import Settings
 from runners.core.process.workers import STARTS_AGAIN, Workers
+from runners.core.public import names
 from runners.core.result import Message
 
 RESOLVE_LIMIT_S = 600.0
@@ -42,22 +43,24 @@ class PlannedTest:
 
 
 class Plan:
-    """The tests of a run. ``missing`` maps the functions that this version lacks to the reason."""
+    """The tests of a run. ``missing`` maps the functions that this version lacks to the reason. Nothing is timed for a
+    device that is predicted, and another pass would find the same."""
 
     def __init__(self, settings: Settings, tests: Sequence[Test], missing: Mapping[str, str]) -> None:
         self.tests = tests
         self._settings = settings
         self._missing = missing
+        self._is_predicted = settings.device in names.framework(settings.framework).PREDICTED
 
     @property
     def passes(self) -> int:
         """The number of passes that have a test."""
-        return self._settings.runs if any(test.timed for test in self.tests) else 1
+        return self._settings.runs if any(map(self._is_timed, self.tests)) else 1
 
     @property
     def results(self) -> int:
         """The number of results of all passes."""
-        return len(self.tests) + sum(test.timed for test in self.tests) * (self.passes - 1)
+        return len(self.tests) + sum(map(self._is_timed, self.tests)) * (self.passes - 1)
 
     def timed(self, run: int) -> Iterator[PlannedTest]:
         """The tests of one pass that are timed, in their order: the manifest's, or shuffled by the seed and the number
@@ -68,9 +71,12 @@ class Plan:
         """The tests that are not timed. They run once."""
         return self._planned(1, timed=False)
 
+    def _is_timed(self, test: Test) -> bool:
+        return test.timed and not self._is_predicted
+
     def _planned(self, run: int, timed: bool) -> Iterator[PlannedTest]:
         for test in _ordered(self.tests, self._settings.shuffle, run):
-            if test.timed == timed:
+            if self._is_timed(test) == timed:
                 yield PlannedTest(test, run, _request(self._settings, test), self._missing.get(test.function))
 
 

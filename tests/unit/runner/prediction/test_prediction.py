@@ -48,6 +48,12 @@ def test_a_call_that_is_accepted_passes_with_its_figures_and_without_times(predi
     assert finished.document["target"]["device"] == finished.document["environment"]["device"]["kind"] == "tpu-v5e"
 
 
+def test_another_pass_would_find_the_same(predicted):
+    finished = predicted({"scale": ("scale", {}, 2), "root": ("scale", {}, 2)}, "--runs", "3")
+    assert [result["run"] for result in finished.document["results"]] == [1, 1]
+    assert finished.document["protocol"]["runs"] == 3
+
+
 def test_a_call_that_is_refused_fails_by_the_device_alone(predicted):
     result = predicted({"t": ("scale_as_compiled", {"compiling": "refuses"}, 2)}).results["t"]
     assert (result["outcome"], result["phase"], result["category"]) == ("failed", "call", "not_implemented")
