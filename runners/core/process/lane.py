@@ -81,10 +81,10 @@ class Lane:
 
     def __init__(
         self,
-        number: int,
         settings: Settings,
-        place: Place,
         ledger: Ledger,
+        number: int,
+        place: Place,
         results: Callable[[], Iterable[TestResult]] = tuple,
     ) -> None:
         self.place = place

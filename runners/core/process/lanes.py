@@ -11,13 +11,12 @@ import contextlib
 import itertools
 import os
 import threading
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Protocol, Sequence
 
 from runners.core import environment
 from runners.core.errors import RunnerError
 from runners.core.manifest import Manifest
-from runners.core.process.lane import Lane, Place, open_place
-from runners.core.process.ledger import Ledger
+from runners.core.process.lane import Place, open_place
 from runners.core.process.plan import PlannedTest
 from runners.core.process.settings import Settings
 from runners.core.public import names
@@ -49,17 +48,46 @@ def count(settings: Settings, tests: int) -> int:
     return max(1, min(len(os.sched_getaffinity(0)), of_memory, tests // TESTS_OF_ONE, settings.lanes or MOST))
 
 
+class Lane(Protocol):
+    """Runs tests one after another in a place, and stores their results in a ledger."""
+
+    @property
+    def place(self) -> Place:
+        """Where they run."""
+
+    def run(self, planned: PlannedTest) -> None:
+        """Runs a test and stores its result."""
+
+
+class Ledger(Protocol):
+    """Where all lanes store their results."""
+
+    def warn(self, message: str) -> None:
+        """Reports a reason why the run is slower than it could be."""
+
+    def close(self) -> None:
+        """From now on nothing is stored, and what tries it raises Stopped."""
+
+
 class Lanes:
-    """Where tests that are not timed run: ``first``, the lane of those that are timed, or several others, where that is
-    worth it. ``numbers`` are those of workers."""
+    """Where tests that are not timed run: ``first``, a lane that is there already, or several others, where that is
+    worth it. ``lane_in`` makes one, from its number and place, that stores in the ``ledger``. ``numbers`` are those of
+    workers."""
 
     def __init__(
-        self, settings: Settings, manifest: Manifest, numbers: Iterator[int], ledger: Ledger, first: Lane
+        self,
+        settings: Settings,
+        manifest: Manifest,
+        numbers: Iterator[int],
+        first: Lane,
+        lane_in: Callable[[int, Place], Lane],
+        ledger: Ledger,
     ) -> None:
-        self.first = first
         self._settings = settings
         self._manifest = manifest
         self._numbers = numbers
+        self._first = first
+        self._lane_in = lane_in
         self._ledger = ledger
 
     def run(self, tests: Iterator[PlannedTest], how_many: int) -> None:
@@ -67,10 +95,10 @@ class Lanes:
         queue = _Queue(tests)
         lanes = count(self._settings, how_many)
         if lanes > 1:
-            self.first.place.close()
+            self._first.place.close()
             self._run_beside([_Thread(self, number, queue) for number in range(1, lanes + 1)])
         # All tests, or those that are left where no other lane could be opened.
-        queue.run_in(self.first)
+        queue.run_in(self._first)
 
     def place(self) -> contextlib.AbstractContextManager[Place]:
         """A place for another lane."""
@@ -83,7 +111,7 @@ class Lanes:
         except RunnerError as error:
             self._ledger.warn(f"one lane less for the tests that are not timed: {error}")
             return None
-        return Lane(number, self._settings, place, self._ledger)
+        return self._lane_in(number, place)
 
     def _run_beside(self, threads: Sequence[_Thread]) -> None:
         try:

@@ -3,7 +3,7 @@
 A test first runs with the real function, which is watched: only mutants that can change something in this test are
 tried. Worker and zygote serve all of them, since importing a framework for each mutant takes longer than most tests. A
 mutant may leave something behind, so the real function runs again at the end: if the test fails then, its mutants are
-tried again, each in a fresh worker.
+tried again, each in a fresh worker. Nothing is timed, so tests run in several lanes at the same time (see lanes).
 
 Mutants of a user's file are those of one function each. One that a test has noticed is not tried in others.
 
@@ -13,9 +13,11 @@ the run file of the real functions says that the test was skipped.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
@@ -24,49 +26,69 @@ from runners.core.process import chosen_mutants, journal, run_header
 from runners.core.process.attempt import Attempt, attempt, removed
 from runners.core.process.chosen_mutants import Chosen
 from runners.core.process.journal import Journal
+from runners.core.process.lane import Place
+from runners.core.process.lanes import Lanes
 from runners.core.process.plan import Plan, PlannedTest
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
-from runners.core.process.workers import Workers
+from runners.core.process.workers import Stopped, Workers
 from runners.core.result import TestResult
 
 
 def run(
     settings: Settings,
     plan: Plan,
-    workers: Workers,
+    place: Place,
+    lanes: Callable[..., Lanes],
     header: Mapping[str, Any],
     progress: Progress,
     clock: Callable[[], float] = time.monotonic,
 ) -> Path:
-    """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header."""
+    """Runs everything once and returns the path of the run file of the real functions. ``header`` is its header;
+    ``lanes`` needs the first lane, what makes another, and the ledger."""
     end = clock() + settings.time_budget_s if settings.time_budget_s else None
     tests = [*plan.timed(1), *plan.untimed()]
-    mutants = chosen_mutants.chosen(settings, tests, workers)
+    mutants = chosen_mutants.chosen(settings, tests, place.device)
     tests = [planned for planned in tests if mutants.left(planned.test.function)]
     with ExitStack() as stack:
-        books = _Books(settings.out, header, mutants, stack)
+        books = _Books(settings.out, header, mutants, stack, progress)
         progress.start(header, books.real.path, len(tests), 1, len(tests), 0)
-        for planned in tests if end is None else _in_turn(tests):
-            left = mutants.left(planned.test.function)
-            if not left:
-                continue
-            tried = _Test(planned, workers, settings)
-            left_s = None if end is None else end - clock()
-            real = tried.real() if left_s is None or left_s > 0 else _left_out(planned, "the time budget is over")
-            names = mutants.worth_trying(left, tried.possible)
-            needed_s = real["case_ns"] / 1e9 * (len(names) + 1)
-            if left_s is not None and 0 < left_s < needed_s:
-                why = f"the time budget has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s"
-                real = _left_out(planned, why)
-            books.real.append(real)
-            for name, result in tried.mutated(names, real).items():
-                books.of(name).append(result)
-                mutants.take(name, result)
-            progress.result(real)
+        lane_in = partial(_Lane, settings, books, (lambda: end - clock()) if end is not None else None)
+        in_order = tests if end is None else _in_turn(tests)
+        lanes(lane_in(1, place), lane_in, books).run(iter(in_order), len(tests))
         path = books.finish()
     progress.end(path, books.real.tally.outcomes)
     return path
+
+
+class _Lane:
+    """Runs tests with the real function and its mutants. ``left_s`` says how many seconds are left, if there is a
+    limit."""
+
+    def __init__(
+        self, settings: Settings, books: _Books, left_s: Callable[[], float] | None, number: int, place: Place
+    ) -> None:
+        self.place = place
+        self._settings = settings
+        self._books = books
+        self._left_s = left_s
+        self._number = number
+
+    def run(self, planned: PlannedTest) -> None:
+        """Runs a test with each mutant that is left, and stores all results."""
+        mutants = self._books.mutants
+        left = mutants.left(planned.test.function)
+        if not left:
+            return
+        tried = _Test(planned, self.place.device, self._settings)
+        left_s = self._left_s() if self._left_s else None
+        real = tried.real() if left_s is None or left_s > 0 else _left_out(planned, "the time budget is over")
+        names = mutants.worth_trying(left, tried.possible)
+        needed_s = real["case_ns"] / 1e9 * (len(names) + 1)
+        if left_s is not None and 0 < left_s < needed_s:
+            why = f"the time budget has {left_s:.0f} s left, and the mutants take {needed_s:.0f} s"
+            real = _left_out(planned, why)
+        self._books.store(real, tried.mutated(names, real), self._number)
 
 
 class _Test:
@@ -111,30 +133,54 @@ class _Test:
 
 
 class _Books:
-    """The journal of the real functions, and one for each mutant that was tried."""
+    """The journal of the real functions, and one for each of the ``mutants`` that was tried. Lanes in several threads
+    may use it."""
 
-    def __init__(self, folder: Path, header: Mapping[str, Any], mutants: Chosen, stack: ExitStack) -> None:
+    def __init__(
+        self, folder: Path, header: Mapping[str, Any], mutants: Chosen, stack: ExitStack, progress: Progress
+    ) -> None:
+        self.mutants = mutants
         self._folder = folder
         self._header = header
-        self._chosen = mutants
         self._stack = stack
-        self._mutants: dict[str, Journal] = {}
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._of_mutants: dict[str, Journal] = {}
         self.real = self._created(None)
 
-    def of(self, mutant: str) -> Journal:
-        """The journal of a mutant."""
-        if mutant not in self._mutants:
-            self._mutants[mutant] = self._created(mutant)
-        return self._mutants[mutant]
+    def store(self, real: TestResult, mutated: Mapping[str, TestResult], lane: int) -> None:
+        """Stores a test's results with the real function and with mutants. Raises what Journal.append raises, and
+        Stopped after ``close``."""
+        with self._lock:
+            if self._is_closed:
+                raise Stopped
+            self.real.append(real)
+            for name, result in mutated.items():
+                if name not in self._of_mutants:
+                    self._of_mutants[name] = self._created(name)
+                self._of_mutants[name].append(result)
+                self.mutants.take(name, result)
+            self._progress.result(real, lane)
+
+    def warn(self, message: str) -> None:
+        """Reports a reason why the run is slower than it could be."""
+        with self._lock:
+            self._progress.warn(message)
+
+    def close(self) -> None:
+        """From now on nothing is stored: the run is about to end."""
+        with self._lock:
+            self._is_closed = True
 
     def finish(self) -> Path:
         """Turns all of them into run files; returns that of the real functions."""
-        for book in self._mutants.values():
+        for book in self._of_mutants.values():
             book.finish(run_header.now(), None)
         return self.real.finish(run_header.now(), None)
 
     def _created(self, mutant: str | None) -> Journal:
-        protocol = {**self._header["protocol"], "mutant": mutant and self._chosen.recorded(mutant)}
+        protocol = {**self._header["protocol"], "mutant": mutant and self.mutants.recorded(mutant)}
         header = {**self._header, "run_id": journal.new_run_id(), "protocol": protocol}
         book = journal.create(self._folder, header, journal.identity_of(header))
         self._stack.callback(book.close)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -40,7 +41,9 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
         header = run_header.header(settings, manifest, ready)
         plan = plan_tests(settings, manifest, place.device)
         if settings.mutants or settings.own_mutants:
-            return mutation_run.run(settings, plan, place.device, header, progress)
+            return mutation_run.run(
+                settings, plan, place, partial(Lanes, settings, manifest, numbers), header, progress
+            )
         book = _open_journal(settings, header)
         if isinstance(book, Path):
             progress.unchanged(book)
@@ -51,12 +54,13 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
                 progress.warn(note)
             progress.uncurated(manifest.uncurated)
             ledger = Ledger(book, progress, settings.sync)
-            first = Lane(1, settings, place, ledger, book.results)
+            first = Lane(settings, ledger, 1, place, book.results)
             _run_passes(plan, ledger, first)
             # Later, the workers of the tests that are timed may be gone.
             state = _device_state(place.device.idle)
             left = sum(1 for _ in ledger.left_of(plan.untimed()))
-            Lanes(settings, manifest, numbers, ledger, first).run(ledger.left_of(plan.untimed()), left)
+            lanes = Lanes(settings, manifest, numbers, first, partial(Lane, settings, ledger), ledger)
+            lanes.run(ledger.left_of(plan.untimed()), left)
             path = book.finish(run_header.now(), state)
         progress.end(path, book.tally.outcomes, book.tally.disturbed)
         return path

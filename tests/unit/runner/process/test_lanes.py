@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 from functools import partial
@@ -125,6 +126,24 @@ def test_a_lane_that_cannot_be_opened_leaves_its_tests_to_the_others(start_two, 
     (folder / "go").touch()
     assert len(outcomes(running.wait())) == 5
     assert any(event["event"] == "warning" and "one lane less" in event["message"] for event in running.events)
+
+
+def test_mutants_are_tried_in_two_lanes(start_two, tmp_path):
+    tensor = {"tensor": {"values": [1.0, 2.0], "dtype": "float64"}}
+    functions = two_functions(meets("meet", "meet-1", "meet-0"))
+    scaled = {"id": "scaled", "case": "call", "args": [tensor, 2.0], "expect": {"numpy": "multiply"}}
+    functions.append({"function": "fake.scale", "tests": [scaled]})
+    finished = start_two(functions, "--runs", "1", "--mutant", "scaled").wait()
+    assert finished.status == 0, finished.stderr
+    documents = [json.loads(path.read_text()) for path in sorted(finished.out.glob("*.json"))]
+    by_mutant = {
+        document["protocol"]["mutant"]: {result["test"]: result["outcome"] for result in document["results"]}
+        for document in documents
+    }
+    assert by_mutant == {
+        None: {"meet-0": "passed", "meet-1": "passed", "scaled": "passed"},
+        "scaled": {"meet-0": "passed", "meet-1": "passed", "scaled": "failed"},
+    }
 
 
 @pytest.mark.parametrize(
