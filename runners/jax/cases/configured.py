@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Mapping, Sequence
 
 import jax
@@ -55,6 +56,30 @@ def precise(trial: Trial, args: Sequence[Any], expect: Mapping[str, Any]) -> Non
     before, within, after, output = trial.call_inside(body, *given.tensors)
     trial.equal((before, after), (["None"], ["None"]))
     trial.check("HIGHEST" in within[0], f"expected the highest precision, got {within[0]}")
+    given.check(trial, output, given.host, expect)
+
+
+def asked_precisions(trial: Trial, args: Sequence[Any], expect: Mapping[str, Any]) -> None:
+    """The traced program asks for the precisions that are given, one for each argument in their order, and for none
+    after it. The values are those of the reference."""
+    given = Given(trial, args, None)
+    highest, default = jax.lax.Precision.HIGHEST, jax.lax.Precision.DEFAULT
+    asked = [(highest, default), None]
+    wanted = [["HIGHEST", "DEFAULT"], []]
+    found: list[list[str]] = []
+
+    def body(function: Callable[..., Any], *tensors: Any) -> Any:
+        def program(precision: Any) -> list[str]:
+            def of(*tensors: Any) -> Any:
+                return function(*given.with_tensors(tensors), precision=precision)
+
+            return re.findall("HIGHEST|HIGH|DEFAULT", " ".join(_precisions(jax.make_jaxpr(of)(*tensors).jaxpr)))
+
+        found[:] = map(program, asked)
+        return function(*given.with_tensors(tensors), precision=highest)
+
+    output = trial.call_inside(body, *given.tensors)
+    trial.equal(found, wanted)
     given.check(trial, output, given.host, expect)
 
 

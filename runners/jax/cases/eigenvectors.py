@@ -56,3 +56,18 @@ def eig_refuses_derivatives(trial: Trial) -> None:
         for part in (0, 1):
             trial.raises_inside(["NotImplementedError"], "eigenvectors", derived, part)
     properties.find("eig")(trial, trial.call(x), [widened(host)])
+
+
+def svd_refuses_full_derivatives(trial: Trial) -> None:
+    """The vectors beside those of the matrix are arbitrary: full ones of a tall and a wide matrix have no derivative,
+    forward and backward. It is an error, also of the values beside them."""
+
+    def forward(svd: Callable[..., Any], x: Any) -> Any:
+        return jax.eval_shape(lambda x: jax.jvp(lambda x: svd(x)[1], (x,), (x,)), x)
+
+    def backward(svd: Callable[..., Any], x: Any) -> Any:
+        return jax.eval_shape(jax.grad(lambda x: svd(x, full_matrices=True)[2].sum()), x)
+
+    for derived, host in ((forward, _FINITE[:2]), (backward, np.transpose(_FINITE[:2]))):
+        x = trial.tensor(np.array(host, "float32"))
+        trial.raises_inside(["NotImplementedError"], "full matrices", derived, x)
