@@ -17,7 +17,9 @@ def classes(trial: Trial) -> None:
     NumPy's. The output has the dtype that is asked for, of indices of each type, and no weak type. Large indices of 8
     bits and the last of many classes have their place. A bool is no index."""
     calls: list[Any] = []
-    for shape in ((), (3,), (2, 3), (3, 1), (2, 3, 5)):
+    shapes: list[tuple[int, ...]] = [(), (3,), (2, 3), (3, 1), (2, 3, 5)]
+    kind: Any
+    for shape in shapes:
         indices = np.zeros(shape, "int32")
         for axis in range(-len(shape) - 1, len(shape) + 1):
             kind = np.int8 if axis % 2 else int
@@ -28,11 +30,11 @@ def classes(trial: Trial) -> None:
         calls.append(((np.ones((2, 2), sources[number % 4]), 3), {"dtype": kind}))
     calls += [((np.ones((2, 2), source), 3), {}) for source in sources]
     calls += [((number, 3), {}) for number in (2, -1, 2.0, np.int8(1), np.float16(2))]
-    for output, (args, kwargs) in zip(_traced(trial, calls), calls):
-        shape = list(np.shape(args[0]))
+    for output, (args, kwargs) in zip(traced(trial, calls), calls):
+        sizes = list(np.shape(args[0]))
         axis = kwargs.get("axis", -1)
-        shape.insert(axis if axis >= 0 else axis + len(shape) + 1, int(args[1]))
-        trial.equal(output, (tuple(shape), _name(kwargs.get("dtype", "float32")), False))
+        sizes.insert(axis if axis >= 0 else axis + len(sizes) + 1, int(args[1]))
+        trial.equal(output, (tuple(sizes), _name(kwargs.get("dtype", "float32")), False))
     trial.raises(["TypeError"], "bool", trial.tensor(np.array([True, False])), 2)
     bytes_, many = np.array([200, 0, 127, 73], "uint8"), np.array([1029, 256, -1], "int32")
 
@@ -66,14 +68,15 @@ def ranges(trial: Trial) -> None:
         ((1, 4.5), "float32"),
         ((4.0, 1), "float32"),
     ]
-    outputs = _traced(trial, [(args, {}) for args, _ in calls])
+    outputs = traced(trial, [(args, {}) for args, _ in calls])
     for output, (args, dtype) in zip(outputs, calls):
-        count = len(np.arange(*(np.asarray(each).astype("float64") for each in args)))
+        bounds: Any = [np.asarray(each).astype("float64") for each in args]
+        count = len(np.arange(*bounds))
         trial.equal(output, ((count,), dtype, False))
     kinds = (int, float, complex, "int8", np.uint16, "bfloat16", half)
     ranges_ = ((3,), (4, 1, -1), (2, 2), (2.5,), (1.5, 4), (-2.5, 5.0, 2.0))
     typed = [(args, {"dtype": kind}) for kind in kinds for args in ranges_]
-    for output, (args, options) in zip(_traced(trial, typed), typed):
+    for output, (args, options) in zip(traced(trial, typed), typed):
         trial.equal(output, ((len(np.arange(*args)),), _name(options["dtype"]), False))
     for args, expected in (
         ((2.5, 6.5), [2, 3, 4, 5]),
@@ -90,7 +93,7 @@ def parts(trial: Trial) -> None:
     tuple, repeated or none at all: the output is a list of arrays of the device, each of the array's type."""
     device = trial.tensor(np.array(3, "int32"))
     trial.repeatable = False  # each call is one of a row
-    calls = [
+    calls: list[Any] = [
         (kind, {"axis": axis})
         for kind in (3, np.int8(3), np.uint64(3), np.array(3), device)
         for axis in (0, np.int8(-2))
@@ -101,15 +104,16 @@ def parts(trial: Trial) -> None:
     calls += [(each, {}) for each in places] + [([1, 4], {"axis": np.int32(1)})]
     for dtype in ("float32", "int8", "bool", "bfloat16", "complex64"):
         host = np.zeros((6, 5), jnp.dtype(dtype))
-        traced = calls if dtype == "float32" else calls[-8:-5]
-        outputs = _traced(trial, [((host, sections), kwargs) for sections, kwargs in traced])
-        for output, (sections, kwargs) in zip(outputs, traced):
+        some = calls if dtype == "float32" else calls[-8:-5]
+        outputs = traced(trial, [((host, sections), kwargs) for sections, kwargs in some])
+        for output, (sections, kwargs) in zip(outputs, some):
             if np.ndim(sections):
                 sections = [int(each) for each in sections]
             wanted = np.split(host, sections if np.ndim(sections) else int(sections), int(kwargs.get("axis", 0)))
             trial.equal(output, (list, [(part.shape, dtype, False) for part in wanted]))
-    for whole in ([], 1):
-        (output,) = trial.call(np.ones((2, 3), "float32"), whole)
+    several: Any
+    for several in ([], 1):
+        (output,) = trial.call(np.ones((2, 3), "float32"), several)
         trial.check(isinstance(output, jax.Array), f"expected an array of the device, got {type(output).__name__}")
 
 
@@ -126,7 +130,7 @@ def strides(trial: Trial) -> None:
             calls.append(((host, start, limit, stride, axis), {}))
     for dtype in ("int8", "uint16", "bool", "bfloat16", "float16", "complex64"):
         calls += [((host.astype(jnp.dtype(dtype)), -6, -1), {"stride": stride, "axis": 1}) for stride in (1, 3)]
-    for output, (args, kwargs) in zip(_traced(trial, calls), calls):
+    for output, (args, kwargs) in zip(traced(trial, calls), calls):
         stride = int(kwargs.get("stride", args[3] if len(args) > 3 else 1))
         start, limit = (None if each is None else int(each) for each in args[1:3])
         count = len(range(7)[start:limit:stride]) if limit != 0 else 0
@@ -145,33 +149,13 @@ def factors(trial: Trial) -> None:
         ((np.zeros((1, 1), "int8"),), {"permute_l": 0, "check_finite": False}),
         ((np.zeros((4, 3), "complex64"),), {"overwrite_a": True, "permute_l": True}),
     ]
-    for (kind, outputs), (args, kwargs) in zip(_traced(trial, calls), calls):
+    for (kind, outputs), (args, kwargs) in zip(traced(trial, calls), calls):
         (rows, columns), dtype = args[0].shape, "complex64" if args[0].dtype.kind == "c" else "float32"
         inner = min(rows, columns)
         trial.equal(kind, tuple)
         trial.equal(outputs[-2:], [((rows, inner), dtype, False), ((inner, columns), dtype, False)])
         permuted = bool(kwargs.get("permute_l", args[-1] if len(args) > 1 else False))
         trial.equal([each[0] for each in outputs[:-2]], [] if permuted else [(rows, rows)])
-
-
-def elementwise(trial: Trial, real: bool = False) -> None:
-    """Of arrays of each type, in each number of axes and without elements, of NumPy's scalars and of plain numbers, the
-    output has their shape: in their type, or float32 of integers; that of plain numbers is weak. With ``real`` no
-    complex numbers are given."""
-    dtypes = ["float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"]
-    shapes: list[Any] = [(), (0,), (2, 0, 3), (1,), (2, 3), (1, 1, 2, 1)]
-    calls: list[Any] = []
-    for number, dtype in enumerate(dtypes + ([] if real else ["complex64"])):
-        for shape in shapes[number % 3 :: 3]:
-            calls.append(((np.zeros(shape, jnp.dtype(dtype)),), {}))
-    scalars = [np.float16(1), np.int8(1), np.bool_(True), np.float32(2), np.uint16(3)]
-    plain: list[Any] = [1, 2.5, True]
-    calls += [((scalar,), {}) for scalar in scalars + plain]
-    for output, ((value,), _) in zip(_traced(trial, calls), calls):
-        name = "float32" if isinstance(value, (bool, int, float)) else np.asarray(value).dtype.name
-        wanted = name if name.startswith(("float", "bfloat", "complex")) else "float32"
-        weak = isinstance(value, (int, float)) and not isinstance(value, bool)
-        trial.equal(output, (np.shape(value), wanted, weak))
 
 
 def orders(trial: Trial) -> None:
@@ -199,7 +183,7 @@ def orders(trial: Trial) -> None:
     trial.exact(outputs[4], expected, "float32")
 
 
-def _traced(trial: Trial, calls: Sequence[Any]) -> Any:
+def traced(trial: Trial, calls: Sequence[Any]) -> Any:
     """Return shape, type and weakness of the output of each call, a pair of arguments and keywords: of one trace, which
     compiles nothing, where the arrays are inputs."""
 

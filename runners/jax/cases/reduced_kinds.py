@@ -64,8 +64,8 @@ def shapes_and_types(trial: Trial, of: str) -> None:
         return found
 
     trial.call_inside(body)
-    for number, output in zip(plain, found[len(calls) :]):
-        trial.equal(output, ((), _dtype(of, {int: "int32", bool: "bool", float: "float32"}[type(number)], {})))
+    for given, output in zip(plain, found[len(calls) :]):
+        trial.equal(output, ((), _dtype(of, {int: "int32", bool: "bool", float: "float32"}[type(given)], {})))
     for output, (host, options) in zip(found, calls):
         axis = options.get("axis")
         axis = tuple(map(int, axis)) if isinstance(axis, tuple) else axis if axis is None else int(axis)
