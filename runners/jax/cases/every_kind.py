@@ -3,13 +3,14 @@ jax.numpy.arange and split, jax.lax.slice_in_dim and top_k, jax.scipy.linalg.lu.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.output_types import traced
 
 
 def classes(trial: Trial) -> None:
@@ -181,36 +182,6 @@ def orders(trial: Trial) -> None:
     expected = np.zeros(signed.shape)
     np.put_along_axis(expected, np.argsort(-signed.astype("float64"), axis=-1)[..., :2], weight, -1)
     trial.exact(outputs[4], expected, "float32")
-
-
-def traced(trial: Trial, calls: Sequence[Any]) -> Any:
-    """Return shape, type and weakness of the output of each call, a pair of arguments and keywords: of one trace, which
-    compiles nothing, where the arrays are inputs."""
-
-    places = [[place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)][:1] for args, _ in calls]
-    found: list[Any] = []
-
-    def body(function: Callable[..., Any]) -> Any:
-        def program(inputs: Any) -> None:
-            for (args, kwargs), at, arrays in zip(calls, places, inputs):
-                given = list(args)
-                for place, array in zip(at, arrays):
-                    given[place] = array
-                output = function(*given, **kwargs)
-                found.append(_described(output) if hasattr(output, "aval") else _all_described(output))
-
-        jax.eval_shape(program, [[args[place] for place in at] for (args, _), at in zip(calls, places)])
-        return found
-
-    return trial.call_inside(body)
-
-
-def _described(output: Any) -> Any:
-    return output.shape, str(output.dtype), bool(output.aval.weak_type)
-
-
-def _all_described(outputs: Any) -> Any:
-    return type(outputs), [_described(output) for output in outputs]
 
 
 def _name(kind: Any) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 
 from runners.core.testing import references
 from runners.core.testing.trial import Trial
-from runners.jax.cases.every_kind import traced
 from runners.jax.double import x64
+from runners.jax.output_types import traced
 
 
 def elementwise(trial: Trial, real: bool = False) -> None:
@@ -38,7 +38,7 @@ def integers(
     trial: Trial,
     reference: str,
     low: int | None = None,
-    dtypes: Sequence[str] = ("int8", "uint8", "int16", "uint16", "uint32"),
+    dtypes: Sequence[str] = ("int8", "uint8", "int16", "uint16", "int32", "uint32"),
 ) -> None:
     """Integers of each type, with those at both ends of its range, have the outputs of the numbers that they are: more
     than one block of each, all in one program. Those below ``low`` are left out."""
@@ -61,6 +61,35 @@ def integers(
             expected = exact(host.astype("float32").astype("float64"))
             expected = expected.astype("float32")  # what is beyond its range is infinite
         trial.close(output, expected, rtol=3e-6, atol=1e-6, dtype="float32")
+
+
+def bends(trial: Trial, of: str) -> None:
+    """jax.numpy.exp, cos and sqrt: the first and second derivatives at zeros of both signs, at the ends of what float32
+    holds and between, all in one program. The closed forms are in float64."""
+    points = {
+        "exp": [0.0, -0.0, 80.0, -80.0, 1e-6, -1.5, np.inf, -np.inf],
+        "cos": [0.0, -0.0, 100.5, -100.5, 1e-6, 3.0, 1000.0, -2.5],
+        "sqrt": [1e-20, 1e20, 4.0, 2.25, 1e-6, 1e10, 0.3, 7.0],
+    }[of]
+    host = np.array(points, "float32")
+    x = host.astype("float64")
+    with np.errstate(all="ignore"):
+        closed = {
+            "exp": (np.exp(x), np.exp(x)),
+            "cos": (-np.sin(x), -np.cos(x)),
+            "sqrt": (0.5 / np.sqrt(x), -0.25 * x**-1.5),
+        }
+    slopes, curves = closed[of]
+
+    def body(function: Callable[..., Any], x: Any) -> Any:
+        def summed(x: Any) -> Any:
+            return jnp.sum(function(x))
+
+        return jax.jit(lambda x: (jax.grad(summed)(x), jax.grad(lambda x: jnp.sum(jax.grad(summed)(x)))(x)))(x)
+
+    first, second = trial.call_inside(body, trial.tensor(host))
+    trial.close(first, slopes, rtol=3e-6, atol=2e-7, dtype="float32")
+    trial.close(second, curves, rtol=3e-6, atol=2e-7, dtype="float32")
 
 
 def wide(trial: Trial, types: Mapping[str, str], more: Sequence[Any] = ()) -> None:

@@ -84,3 +84,40 @@ def beside_itself(trial: Trial, of: str, dtype: str) -> None:
     for given in (trial.tensor(host), host):
         output = trial.call(given, given)
         trial.exact(output, exact(host, host), exact(host, host).dtype.name)
+
+
+def beside_numbers(trial: Trial, of: str) -> None:
+    """jax.lax.ge and bitwise_and: a plain number on either side of an array of its type keeps its value, one after the
+    other; numbers of another type are refused, also where an equal one has been taken. Two plain numbers have a weak
+    type together."""
+    exact = {"ge": np.greater_equal, "bitwise_and": np.bitwise_and}[of]
+    integers = np.array([1, 2, -3, 2**24 + 1], "int32")
+    flags = np.array([True, False])
+    fractions = np.array([0.1, 1.5, -2, np.nan], "float32")
+    given: list[Any] = [(integers, (1, 2, -3, 2**24 + 1, 2**24), (True, 1.0)), (flags, (True, False), (1, 0))]
+    if of == "ge":
+        given.append((fractions, (1.25, 1.75, 0.1, -2.5, np.inf), (1, True)))
+    trial.repeatable = False  # each call is one of a row
+    for host, numbers, others in given:
+        moved = trial.tensor(host)
+        for number in numbers:
+            alike = np.array(number, host.dtype)
+            for args, wanted in (((moved, number), exact(host, alike)), ((number, moved), exact(alike, host))):
+                trial.exact(trial.call(*args), wanted, wanted.dtype.name)
+        for number in others:
+            trial.raises(["TypeError"], "dtype", moved, number)
+            trial.raises(["TypeError"], "dtype", number, moved)
+
+    def body(function: Callable[..., Any]) -> Any:
+        found: list[Any] = []
+
+        def program() -> None:
+            for pair in ((6, 3), (True, False)):
+                output = function(*pair)
+                found.append((output.shape, str(output.dtype), bool(output.aval.weak_type)))
+
+        jax.eval_shape(program)
+        return found
+
+    weak = ((), "bool" if of == "ge" else "int32", True)
+    trial.equal(trial.call_inside(body), [weak, ((), "bool", False)])
