@@ -118,19 +118,18 @@ def wide(trial: Trial, types: Mapping[str, str], more: Sequence[Any] = ()) -> No
     trial.equal(trial.call_inside(body, list(names)), names)
 
 
-def refused(trial: Trial, args: Sequence[Any], kinds: bool = True, second: bool = False) -> None:
+def refused(trial: Trial, args: Sequence[Any], kinds: bool = True, second: bool = False, lists: bool = True) -> None:
     """Unknown keywords and arguments beyond the last one are errors, and with ``kinds`` so are arrays of objects, texts
-    and dates, dicts and sets, as the first argument or the ``second``; after that the function works. A list stands for
-    an array."""
+    and dates, dicts, sets and with ``lists`` lists and tuples, as the first argument, or the ``second`` or both. A
+    list in ``args`` stands for an array."""
     arrays = [trial.tensor(np.array(arg, "int32")) if isinstance(arg, list) else arg for arg in args]
     trial.raises(["TypeError"], "argument", *arrays, a_name_that_no_function_has=1)
     trial.raises(["TypeError"], "", *arrays, *[None] * 9)
     texts = np.array([["1", "2"], ["3", "4"]])
     values: list[Any] = [np.array([[1, 2.5], [2, None]], object), texts, texts.astype("S1"), texts.astype("M8[Y]")]
     values += [{}, {1}, {1: 2.0}, "1.5"]
+    values += [[[1.5, 2.0], [3.0, 4.0]], ((1, 2), (3, 4))] if lists else []
     for value in values if kinds else []:
-        for place in (0, 1) if second else (0,):
-            given = [value if number == place else each for number, each in enumerate(arrays)]
+        for places in ((0,), (1,), (0, 1)) if second else ((0,),):
+            given = [value if number in places else each for number, each in enumerate(arrays)]
             trial.raises(["TypeError", "AttributeError", "ValueError"], "", *given)
-    if kinds:
-        trial.check(jax.tree_util.tree_leaves(trial.call(*arrays)), "expected an output after the errors")
