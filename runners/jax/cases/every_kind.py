@@ -79,6 +79,7 @@ def ranges(trial: Trial) -> None:
     typed = [(args, {"dtype": kind}) for kind in kinds for args in ranges_]
     for output, (args, options) in zip(traced(trial, typed), typed):
         trial.equal(output, ((len(np.arange(*args)),), _name(options["dtype"]), False))
+    trial.exact(trial.call(trial.tensor(np.array(5, "int8"))), np.arange(5), "int8")
     for args, expected in (
         ((2.5, 6.5), [2, 3, 4, 5]),
         ((-2.5, 5.0, 2.0), [-2, 0, 2, 4]),

@@ -16,8 +16,8 @@ from runners.jax.output_types import traced
 
 def elementwise(trial: Trial, real: bool = False) -> None:
     """Of arrays of each type, in each number of axes and without elements, of NumPy's scalars and of plain numbers, the
-    output has their shape: in their type, or float32 of integers; that of plain numbers is weak. With ``real`` no
-    complex numbers are given."""
+    output has their shape: in their type, or float32 of integers; that of plain numbers, and of arrays made of them, is
+    weak. With ``real`` no complex numbers are given."""
     dtypes = ["float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"]
     shapes: list[Any] = [(), (0,), (2, 0, 3), (1,), (2, 3), (1, 1, 2, 1)]
     calls: list[Any] = []
@@ -26,11 +26,11 @@ def elementwise(trial: Trial, real: bool = False) -> None:
             calls.append(((np.zeros(shape, jnp.dtype(dtype)),), {}))
     scalars = [np.float16(1), np.int8(1), np.bool_(True), np.float32(2), np.uint16(3)]
     plain: list[Any] = [1, 2.5, True]
-    calls += [((scalar,), {}) for scalar in scalars + plain]
+    calls += [((scalar,), {}) for scalar in [*scalars, *plain, jnp.asarray(2.5), jnp.asarray(3)]]
     for output, ((value,), _) in zip(traced(trial, calls), calls):
         name = "float32" if isinstance(value, (bool, int, float)) else np.asarray(value).dtype.name
         wanted = name if name.startswith(("float", "bfloat", "complex")) else "float32"
-        weak = isinstance(value, (int, float)) and not isinstance(value, bool)
+        weak = isinstance(value, (int, float, jax.Array)) and not isinstance(value, bool)
         trial.equal(output, (np.shape(value), wanted, weak))
 
 
@@ -90,6 +90,31 @@ def bends(trial: Trial, of: str) -> None:
     first, second = trial.call_inside(body, trial.tensor(host))
     trial.close(first, slopes, rtol=3e-6, atol=2e-7, dtype="float32")
     trial.close(second, curves, rtol=3e-6, atol=2e-7, dtype="float32")
+
+
+def under_settings(trial: Trial, reference: str, nan: bool = True) -> None:
+    """While ``jax.disable_jit`` is in force the output is the same, and with ``nan`` a NaN is an error while
+    ``jax.debug_nans`` is, and none afterwards."""
+    library, _, rest = reference.partition(".")
+    exact: Callable[..., Any] = references.find(library, rest)
+    host = np.array([0.5, 1.25, 3.0, 2.0], "float32")
+    broken = np.array([0.5, np.nan, 3.0, 2.0], "float32")
+
+    def body(function: Callable[..., Any], setting: Callable[[Any], Any], x: Any) -> Any:
+        with setting(True):
+            return jax.block_until_ready(function(x))
+
+    def uncompiled(function: Callable[..., Any], x: Any) -> Any:
+        with jax.disable_jit():
+            return function(x)
+
+    wanted = exact(host.astype("float64"))
+    dtype = "bool" if np.asarray(wanted).dtype == bool else "float32"
+    trial.close(trial.call_inside(uncompiled, trial.tensor(host)), wanted, rtol=3e-6, dtype=dtype)
+    trial.has_random_inputs = False
+    if nan:
+        trial.raises_inside(["FloatingPointError"], "nan", body, jax.debug_nans, trial.tensor(broken))
+        trial.close(trial.call(trial.tensor(broken)), exact(broken.astype("float64")), rtol=3e-6, dtype=dtype)
 
 
 def wide(trial: Trial, types: Mapping[str, str], more: Sequence[Any] = ()) -> None:

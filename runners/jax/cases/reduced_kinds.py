@@ -33,6 +33,7 @@ def shapes_and_types(trial: Trial, of: str) -> None:
     for shape, options in (
         ((), {"keepdims": True}),
         ((1, 1, 1), {}),
+        ((2, 5), {"axis": 1, "keepdims": np.bool_(True)}),
         ((1, 1, 1), {"keepdims": np.bool_(True)}),
         ((0, 5), {"axis": 1, "where": row, **more}),
         ((2, 5), {"axis": (), "where": none, **more}),
@@ -82,21 +83,22 @@ def hidden(trial: Trial, of: str) -> None:
         host = np.array([[True, False, True], [True, True, False], [False, True, True]])
     full = np.array([[True, False, True], [True, True, False], [False, False, True]])
     more = {"initial": 0.75} if of in ("max", "prod") else {}
-    constants = (np.asfortranarray(full), full[1], np.array(of == "mean"))
+    constants = (np.asfortranarray(full), full[1], np.array(False))
     inputs = (full.T, full[0], np.array(of == "mean"))
 
     def body(function: Callable[..., Any], x: Any, *conditions: Any) -> Any:
         def program(x: Any, *conditions: Any) -> Any:
             every = [function(x, 1, where=where, **more) for where in (*constants, *conditions)]
-            return [*every, function(x, (), where=constants[0], **more)]
+            plain = function(x, 1, where=False, **more)
+            return [*every, plain, function(x, (), where=constants[0], **more)]
 
         return jax.jit(program)(x, *conditions)
 
     trial.has_random_inputs = False  # other values would compile the same program again
     outputs = trial.call_inside(body, trial.tensor(host), *map(trial.tensor, inputs))
     values = host if of == "all" else widened(host)
-    for number, (output, condition) in enumerate(zip(outputs, (*constants, *inputs, full))):
-        spread, axis = np.broadcast_to(condition, (3, 3)), 1 if number < 6 else ()
+    for number, (output, condition) in enumerate(zip(outputs, (*constants, *inputs, np.array(False), full))):
+        spread, axis = np.broadcast_to(condition, (3, 3)), 1 if number < 7 else ()
         with np.errstate(all="ignore"):
             if of == "mean":
                 expected = np.where(spread, values, 0).sum(axis=axis) / spread.sum(axis=axis)
@@ -106,17 +108,20 @@ def hidden(trial: Trial, of: str) -> None:
 
 
 def little(trial: Trial, of: str) -> None:
-    """The first value counts for a number and an array without axes, and may be a bool for an array of bool, which
-    stays one for the largest."""
+    """The first value counts for an array without axes, may be a large integer and keeps its digits, and may be a bool
+    for an array of bool, which stays one for the largest."""
     trial.repeatable = False  # each call is one of a row
     exact = getattr(np, of)
     for number in (2.5, -1.5):
         output = trial.call(np.array(2.0, "float32"), initial=number)
         trial.exact(output, exact([2.0, number]), "float32")
-    flags = trial.tensor(np.array([False, True]))
+    integers = trial.tensor(np.array([1, 1], "int32"))
+    trial.exact(trial.call(integers, initial=2**24 + 1), np.array(2**24 + 1), "int32")
+    flag = of == "prod"
+    flags = trial.tensor(np.array([flag, flag]))
     for first in (True, False):
         output = trial.call(flags, initial=first)
-        trial.exact(output, exact([False, True, first]), "bool" if of == "max" else "int32")
+        trial.exact(output, exact([flag, flag, first]), "bool" if of == "max" else "int32")
 
 
 def _dtype(of: str, source: str, options: Any) -> str:
