@@ -23,8 +23,9 @@ def other_ways(
     kept: bool = True,
 ) -> None:
     """While ``jax.disable_jit`` is in force the output is the same. NumPy arrays of one shape that differ in signs,
-    order or a NaN have their own outputs. With ``wide`` int64 arrays of NumPy, which are made int32, keep all digits.
-    Mapped by two axes, arrays of the types in ``mapped`` have the outputs of each row: all in one program.
+    order or a NaN have their own outputs. With ``wide`` int64 arrays of NumPy, which are made int32, keep all digits,
+    and float64 ones those of float32. Mapped by two axes, arrays of the types in ``mapped`` have the outputs of each
+    row: all in one program.
 
     The arguments and ``expect`` are those of a manifest's ``call``. With ``kept`` the output has the arrays' type.
     """
@@ -42,12 +43,18 @@ def other_ways(
             return function(*given.with_tensors(tensors), **given.kwargs)
 
     check(trial.call_inside(uncompiled, *given.tensors), hosts, str(hosts[0].dtype))
-    for change in (np.negative, np.abs, np.flip, _sorted, _with_nan) if hosts[0].dtype.kind == "f" else (np.negative,):
+    for change in (
+        (np.negative, np.abs, np.flip, _sorted, _with_nan, _with_zero) if hosts[0].dtype.kind == "f" else (np.negative,)
+    ):
         changed = [change(host) for host in hosts]
         check(trial.call(*given.with_tensors(changed), **given.kwargs), changed, str(hosts[0].dtype))
     if wide:
         large = [_large(host) for host in hosts]
         check(trial.call(*given.with_tensors(large), **given.kwargs), large, "int32")
+        if hosts[0].dtype.kind == "f":
+            check(trial.call(*given.with_tensors([widened(host) for host in hosts]), **given.kwargs), hosts, "float32")
+    if not mapped:
+        return
 
     stacks = [[trial.tensor(_stacked(host, dtype), dtype) for host in hosts] for dtype in mapped]
 
@@ -60,7 +67,7 @@ def other_ways(
     for dtype, stack, outputs in zip(mapped, stacks, trial.call_inside(program, stacks)):
         rows = [trial.numpy(each) for each in stack]
         found = jax.tree_util.tree_map(np.asarray, outputs)
-        for place in ((0, 0), (1, 1)):
+        for place in ((0, 0), (1, 0), (1, 1)):
             wanted = given.expected(expect, given.with_tensors([widened(each[place]) for each in rows]))
             output = jax.tree_util.tree_map(lambda leaf, place=place: leaf[place], found)
             for step in expect.get("output", []):
@@ -80,6 +87,11 @@ def _with_nan(host: Any) -> Any:
     return np.where(host == np.min(host), np.nan, host).astype(host.dtype)
 
 
+def _with_zero(host: Any) -> Any:
+    """Return the array with zero in the place of its smallest element."""
+    return np.where(host == np.min(host), 0, host).astype(host.dtype)
+
+
 def _large(host: Any) -> Any:
     """Return integers in the order of the numbers of an array, each of which float32 would round."""
     ranks = np.argsort(np.argsort(host, axis=None, kind="stable"), kind="stable").reshape(host.shape)
@@ -90,3 +102,6 @@ def _stacked(host: Any, dtype: str) -> Any:
     """Return two times two arrays: the given one, and others with its elements."""
     stack = np.stack([np.stack([host, np.flip(host)]), np.stack([-host, np.flip(host) * 2])])
     return stack + 0.5j * np.flip(stack) if dtype.startswith("complex") else stack
+
+
+_CHANGES: tuple[Callable[[Any], Any], ...] = (np.negative, np.abs, np.flip, _sorted, _with_nan, _with_zero)
