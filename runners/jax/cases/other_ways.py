@@ -49,10 +49,11 @@ def other_ways(
         changed = [change(host) for host in hosts]
         check(trial.call(*given.with_tensors(changed), **given.kwargs), changed, str(hosts[0].dtype))
     if wide:
-        large = [_large(host) for host in hosts]
+        large = _beside_each_other([_large(host) for host in hosts])
         check(trial.call(*given.with_tensors(large), **given.kwargs), large, "int32")
         if hosts[0].dtype.kind == "f":
-            check(trial.call(*given.with_tensors([widened(host) for host in hosts]), **given.kwargs), hosts, "float32")
+            near = _beside_each_other(hosts)
+            check(trial.call(*given.with_tensors([widened(host) for host in near]), **given.kwargs), near, "float32")
     if not mapped:
         return
 
@@ -96,6 +97,13 @@ def _large(host: Any) -> Any:
     """Return integers in the order of the numbers of an array, each of which float32 would round."""
     ranks = np.argsort(np.argsort(host, axis=None, kind="stable"), kind="stable").reshape(host.shape)
     return (2 * ranks + 2**24 + 1).astype("int64")
+
+
+def _beside_each_other(hosts: Sequence[Any]) -> list[Any]:
+    """Return arrays whose elements are those of the first one, and in the later ones some just above or below."""
+    sides = np.resize([-1, 0, 1], hosts[0].shape).astype(hosts[0].dtype)
+    step = 1 if hosts[0].dtype.kind == "i" else np.float32(2.0**-20)
+    return [hosts[0], *(hosts[0] + sides * step for _ in hosts[1:])]
 
 
 def _stacked(host: Any, dtype: str) -> Any:
