@@ -1,0 +1,87 @@
+"""Leaves of trees in detail: which parts tree_map asks about, and which iterables give tree_unflatten its leaves."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from typing import Any, Iterator
+
+import jax
+import numpy as np
+
+from runners.core.testing.trial import Trial
+
+
+def leaf_rules(trial: Trial) -> None:
+    """tree_map: is_leaf is asked about each part of the first tree, None and empty containers too, from the outside
+    inwards, and about nothing of the other trees. Containers without leaves are made anew, and results are not looked
+    into."""
+    inner, empty = {"a": 1, "b": (2, None)}, [[], {}, ()]
+    tree, other = [inner, empty, 3.5], [{"a": None, "b": ([4], None)}, empty, {"x": 5}]
+    asked: list[Any] = []
+
+    def note(part: Any) -> bool:
+        asked.append(part)
+        return False
+
+    pairs = trial.call(lambda one, two: (one, two), tree, other, is_leaf=note)
+    trial.equal(pairs, [{"a": (1, None), "b": ((2, [4]), None)}, [[], {}, ()], (3.5, {"x": 5})])
+    trial.check(pairs[0]["b"][0][1] is other[0]["b"][0], "a part of the other tree is another object")
+    wanted = [tree, inner, 1, inner["b"], 2, None, empty, *empty, 3.5]
+    trial.equal([[part is each for each in wanted].index(True) for part in asked], list(range(len(wanted))))
+    for rule, expected in (
+        (lambda part: part is None, [{"a": [1], "b": ([2], [None])}, [[], {}, ()], [3.5]]),
+        (lambda part: part in ([], {}, ()), [{"a": [1], "b": ([2], None)}, [[[]], [{}], [()]], [3.5]]),
+        (lambda part: isinstance(part, dict), [[inner], [[], [{}], ()], [3.5]]),
+        (lambda part: True, [tree]),
+        (lambda part: not isinstance(part, (list, int)), [[inner], [[], [{}], [()]], [3.5]]),
+        (None, [{"a": [1], "b": ([2], None)}, [[], {}, ()], [3.5]]),
+    ):
+        trial.equal(trial.call(lambda leaf: [leaf], tree, is_leaf=rule), expected)
+    for made in ([], {}, OrderedDict(), defaultdict(list), [[]], {"a": []}, defaultdict(list, a=None)):
+        output = trial.call(str, made)
+        trial.equal((output == made, type(output), output is made), (True, type(made), False))
+    for kind in (KeyError, ZeroDivisionError, ValueError):
+        for where in ({}, {"is_leaf": lambda part, kind=kind: _raise(kind("own"))}):
+            trial.raises([kind.__name__], "own", _raise if not where else str, kind("own"), **where)
+
+
+def leaves_given(trial: Trial) -> None:
+    """tree_unflatten: any iterable gives the leaves: a deque, a set, a dict's keys, the letters of a text, the rows of
+    an array as they are. It is left as it is, its errors pass, and the containers of each call are new, though leaves
+    and structure are equal."""
+    pair = jax.tree_util.tree_structure([0, {"a": 0}])
+    for given in (deque([1, 2]), {3: "x", 4: "y"}, "ab", range(2), b"cd", {5: 6, 7: 8}.values(), {9, 10}, [None, None]):
+        first, second = list(given)
+        for _ in range(2):
+            output = trial.call(pair, given)
+            trial.equal((output, len(given)), ([first, {"a": second}], 2))
+    for array in (np.array([1.5, -0.0], "float32"), np.arange(4).reshape(2, 2), np.array([True, False])):
+        output = trial.call(pair, array)
+        for row, found in zip(array, (output[0], output[1]["a"])):
+            trial.equal((type(found), found), (type(row), row))
+    same = [1, (2,)]
+    one, two = trial.call(pair, same), trial.call(pair, same)
+    trial.equal(
+        (one, two, one is two, one[1] is two[1], one[0] is same[0]),
+        ([1, {"a": (2,)}], [1, {"a": (2,)}], False, False, True),
+    )
+    one[1]["b"] = 3
+    one.append(4)
+    trial.equal((two, trial.call(pair, same)), ([1, {"a": (2,)}],) * 2)
+    first, second = trial.call(pair, (1, 2)), trial.call(pair, (1, 2))
+    trial.equal((first is second, first[1] is second[1]), (False, False))
+
+    def broken(error: Exception) -> Iterator[int]:
+        yield 1
+        raise error
+
+    for kind in (KeyError, ZeroDivisionError, ValueError):
+        trial.raises([kind.__name__], "own", pair, broken(kind("own")))
+    for wrong in ("a", "abc", {1: 2}, deque([1, 2, 3]), np.zeros(3), iter([1]), iter(range(3)), ""):
+        trial.raises(["ValueError"], "", pair, wrong)
+    for wrong in (1, None, 2.5):
+        trial.raises(["TypeError"], "", pair, wrong)
+
+
+def _raise(error: Exception) -> None:
+    raise error
