@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import ChainMap, Counter, OrderedDict, UserDict, defaultdict, deque
 from typing import Any, Iterator
 
 import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.containers import Labelled, Pair
 
 
 def leaf_rules(trial: Trial) -> None:
@@ -81,6 +82,36 @@ def leaves_given(trial: Trial) -> None:
         trial.raises(["ValueError"], "", pair, wrong)
     for wrong in (1, None, 2.5):
         trial.raises(["TypeError"], "", pair, wrong)
+
+
+def kinds_of_nodes(trial: Trial) -> None:
+    """tree_map: objects of subclasses of a list, tuple or dict are leaves, as are sets, ranges, texts, iterators and
+    objects like dicts. Keys keep their types. Another tree with another container, order or keys is refused in both
+    directions, without leaves too."""
+    trial.repeatable = False
+    own = [type("Own", (base,), {})((1, 2) if base is not dict else {"a": 1}) for base in (list, tuple, dict)]
+    for leaf in (*own, Counter("ab"), UserDict(a=1), ChainMap({"a": 1}), {1, 2}, range(2), "ab", b"ab", iter([1])):
+        for tree, place in ((leaf, lambda output: output), ([{"k": (leaf,)}], lambda output: output[0]["k"][0])):
+            (found,) = place(trial.call(lambda leaf: {id(leaf)}, tree))
+            trial.equal(found, id(leaf))
+    for keys in ((True, 0), (1, 2.5), ((0,), (1, 2)), (None,), ("a", "b"), (-1, 10**30), (b"a", b"b")):
+        output = trial.call(str, dict.fromkeys(keys, 1))
+        trial.equal(sorted(map(repr, output)), sorted(map(repr, keys)))
+    ordered, default, pair = OrderedDict(a=1, b=2), defaultdict(int, a=1, b=2), Pair(1, 2)
+    different = [
+        *((ordered, {"a": 1, "b": 2}), (default, {"a": 1, "b": 2}), (ordered, default), ([], {}), ((), []), ([], 3)),
+        *((ordered, OrderedDict(b=1, a=2)), (pair, (1, 2)), ([1, 2], (1, 2)), ([], [1]), ({}, {"a": 1}), ((), None)),
+        *(({"a": 1}, {"b": 1}), ({"a": 1, "b": 2}, {"a": 1}), (Labelled(1, "m"), Labelled(1, "n")), ([[]], [[1]])),
+    ]
+    for one, two in different:
+        trial.raises(["ValueError"], "", _first, one, two)
+        if two not in (3, None):  # a leaf takes any tree, and None does in older versions
+            trial.raises(["ValueError"], "", _first, two, one)
+        trial.raises(["ValueError"], "", _first, [one, one], [one, two])
+
+
+def _first(*leaves: Any) -> Any:
+    return leaves[0]
 
 
 def _raise(error: Exception) -> None:

@@ -32,6 +32,9 @@ def names_of_axes(trial: Trial, through: str) -> None:
         trial.equal((tuple(found) if isinstance(found, (tuple, list)) else (found,)) == wanted, True)
         count = int(np.prod([sizes[name] for name in wanted]))
         trial.equal((output.shape, str(output.dtype)), ((2, 3) if is_max else (count, 2, 3), "int8"))
+    for names in ((), []) if is_max else ():
+        jaxpr = trial.call_inside(lambda f, names=names: jax.make_jaxpr(lambda x: f(x, names), axis_env=_SIZES)(x))
+        trial.equal([(aval.shape, str(aval.dtype)) for aval in jaxpr.out_avals], [((2, 3), "int8")])
     for groups in ([[0, 2], [3, 1]], ((0, 2), (3, 1)), [(0, 2), [3, 1]]):
         given = type(groups)(list(group) if isinstance(group, list) else group for group in groups)
         equation, (output,) = _traced(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from typing import Any, Callable
 
@@ -46,6 +47,11 @@ def partial_value_forms(trial: Trial) -> None:
             trial.check(trial.call_method(made, "get_known") is value, f"{value!r} is another object")
             trial.equal((made[1] is value, made.is_known(), len(made)), (True, True, 2))
     trial.check(array.flags.writeable, "a known array cannot be written to any more")
+    for value, weak in ((jax.numpy.asarray(2.5), True), (trial.tensor(array), False)):
+        known = trial.make((None, value))
+        trial.equal((known.get_aval().shape, bool(known.get_aval().weak_type)), (value.shape, weak))
+        trial.equal((known[-1] is value, known[-2], known[1:][0] is value, known[:1]), (True, None, True, (None,)))
+        trial.equal((known.count(None), known.index(None), [part is value for part in known]), (1, 0, [False, True]))
     both = trial.make((aval, 3))
     trial.equal((both[0] is aval, both[1], both.is_known(), both.get_known()), (True, 3, False, None))
     trial.check(both.get_aval() is aval, "the abstract value is another object")
@@ -102,6 +108,53 @@ def named_callables(trial: Trial) -> None:
         thread.start()
         thread.join()
         trial.check(name in stacks[-1] and stacks[-1].count(name) == 1, f"{name} is not once in {stacks[-1]}")
+
+
+def named_again_and_again(trial: Trial) -> None:
+    """named_call: the name is there at each of 20 calls, as often as calls are within each other, in each of several
+    named functions, and may be of a subclass of str. The named function has the signature of the function, which keeps
+    its own name and attributes."""
+
+    def work(x: Any, left: int = 0, *, key: Any = 1) -> Any:
+        return made[0](x, left - 1) if left else lax.sin(x)
+
+    made: list[Any] = []
+    name = type("Own", (str,), {})("chosen")
+    named = trial.call(work, name=name)
+    made.append(named)
+    trial.equal(str(inspect.signature(named)), str(inspect.signature(work)))
+    named.mark = 1
+    trial.equal((work.__name__, hasattr(work, "mark")), ("work", False))
+
+    def several(x: Any) -> Any:
+        for _ in range(20):
+            x = named(x)
+        return lax.cos(named(x, 3))
+
+    jaxpr = jax.make_jaxpr(several)(1.0).jaxpr
+    stacks = [str(equation.source_info.name_stack) for equation in jaxpr.eqns]
+    trial.equal(stacks, ["chosen"] * 20 + ["/".join(["chosen"] * 4), ""])
+    for wrong in ({"names": "a"}, {"prefix": "a"}):
+        trial.raises(["TypeError"], "", work, **wrong)
+
+
+def kinds_of_functions(trial: Trial) -> None:
+    """Partial: func is the very function, of any kind, and partials of it have one structure whatever the values are;
+    with another function, name or number of arguments they have another."""
+    structure = jax.tree_util.tree_structure
+    trial.repeatable = False
+    kinds = [len, np.add, int, max, dict, [].append, "a".join, lax.sin, jax.jit(lax.sin), (lambda x: x), Trial.equal]
+    for number, function in enumerate(kinds):
+        one, two = trial.call(function, 1, key=2), trial.call(function, "a", key=None)
+        trial.check(one.func is function and two.func is function, f"{function} is another object")
+        trial.equal((one.args, one.keywords, two.args, two.keywords), ((1,), {"key": 2}, ("a",), {"key": None}))
+        trial.equal(structure(one) == structure(trial.call(function, 2.5, key=(3,)[0])), True)
+        for other in (
+            *(trial.call(kinds[number - 1], 1, key=2), trial.call(function, 1), trial.call(function, 1, other=2)),
+            *(trial.call(function, 1, 2), trial.call(function, [1], key=2), trial.call(function, 1, key=None)),
+        ):
+            trial.equal(structure(one) == structure(other), False)
+    trial.equal((trial.call(max, 3)(2, 5), trial.call("{}{}".format, None)(None)), (5, "NoneNone"))
 
 
 def contexts_within(trial: Trial) -> None:

@@ -197,6 +197,9 @@ def aval_of_odd_values(trial: Trial) -> None:
     for base, kind in ((int, "int32"), (float, "float32"), (complex, "complex64")):
         aval = trial.call(type("Own", (base,), {})(3))
         trial.equal((aval.shape, str(aval.dtype)), ((), kind))
+    for kind in ("float8_e4m3fn", "float8_e5m2", "bfloat16", "int4", "uint4"):
+        aval = trial.call(x=np.zeros((2, 3), trial.dtype(kind)))
+        trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), ((2, 3), kind, False))
     array = np.zeros((4, 6), "int16")
     for shape in ((4, 6), (24,), (2, 3, 4), (1, 24), (4, 6)):
         array.shape = shape

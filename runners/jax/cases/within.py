@@ -8,6 +8,7 @@ from typing import Any, Callable
 import jax
 import numpy as np
 from jax import lax
+from jax._src import source_info_util
 
 from runners.core.testing.trial import Trial
 from runners.jax.cases.partial_evaluation import wrapped
@@ -18,26 +19,29 @@ _OWN = {"eval_context": "constant_folding", "disable_jit": "jax_disable_jit"}
 
 
 def settings_within(trial: Trial, through: str) -> None:
-    """A function that is called, traced or differentiated sees every setting of JAX as its caller does, whether they
-    are at their defaults or others. An error of its own of any class reaches the caller as the object that it is."""
+    """A function that is called, traced or differentiated sees every setting of JAX and NumPy as its caller does,
+    whether they are at their defaults or others, and afterwards they are as before. An error of its own of any class
+    reaches the caller as the object that it is."""
     x = trial.tensor(np.ones(2))
     seen: list[Any] = []
 
     def noted(*args: Any) -> Any:
-        seen.append(_settings(_OWN.get(through, " ")))
+        seen.append(_settings(_OWN.get(through, through)))
         return args
 
     def body(function: Callable[..., Any]) -> Any:
+        before = _settings(_OWN.get(through, through))
         _reached(through, function, noted, x)
         with contextlib.ExitStack() as stack:
             for entered in (
                 *(jax.debug_nans(True), jax.debug_infs(True), jax.numpy_dtype_promotion("strict"), x64()),
-                *(jax.default_matmul_precision("bfloat16"), jax.numpy_rank_promotion("raise")),
+                *(jax.default_matmul_precision("bfloat16"), jax.numpy_rank_promotion("raise"), np.errstate(all="warn")),
                 jax.default_prng_impl("rbg"),
             ):
                 stack.enter_context(entered)
-            expected = _settings(_OWN.get(through, " "))
+            expected = _settings(_OWN.get(through, through))
             _reached(through, function, noted, x)
+            seen.append(_settings(_OWN.get(through, through)))
         raised = []
         for kind in (KeyError, IndexError, ZeroDivisionError, AttributeError, RuntimeError, OSError, AssertionError):
             error = kind("own")
@@ -45,12 +49,12 @@ def settings_within(trial: Trial, through: str) -> None:
                 _reached(through, function, lambda *args, error=error: _raise(error), x)
             except Exception as caught:
                 raised.append(caught is error)
-        return expected, _settings(_OWN.get(through, " ")), raised
+        return expected, before, _settings(_OWN.get(through, through)), raised
 
     trial.repeatable = False
-    others, defaults, raised = trial.call_inside(body)
-    trial.equal(len(seen), 2)
-    for found, expected in zip(seen, (defaults, others)):
+    others, defaults, after, raised = trial.call_inside(body)
+    trial.equal(len(seen), 3)
+    for found, expected in zip((*seen, after), (defaults, others, others, defaults)):
         trial.equal({name: value for name, value in found.items() if value != expected[name]}, {})
     trial.equal(raised, [True] * 7)
 
@@ -78,8 +82,11 @@ def _reached(through: str, function: Callable[..., Any], work: Callable[..., Any
 
 
 def _settings(left_out: str) -> dict[str, str]:
+    """Return JAX's settings, NumPy's handling of errors and the names around what is traced."""
     names = [name for name in dir(jax.config) if name.startswith("jax_") and left_out not in name]
-    found = {}
+    found = {"numpy errors": repr(np.geterr()), "numpy printing": repr(np.get_printoptions())}
+    if left_out not in ("named_call", "vjp"):
+        found["names"] = str(source_info_util.current_name_stack())
     for name in names:
         with contextlib.suppress(Exception):
             found[name] = repr(getattr(jax.config, name))
