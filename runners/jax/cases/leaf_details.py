@@ -69,6 +69,17 @@ def leaves_given(trial: Trial) -> None:
     one[1]["b"] = 3
     one.append(4)
     trial.equal((two, trial.call(pair, same)), ([1, {"a": (2,)}],) * 2)
+    for kinds in ([int, list], [len, dict], [str, print], [type, lambda: 1]):
+        output = trial.call(pair, kinds)
+        trial.equal((output[0] is kinds[0], output[1]["a"] is kinds[1]), (True, True))
+    for empty in ([], {}, [[], {}], {"a": []}, OrderedDict(), [defaultdict(list, a=[])]):
+        structure = jax.tree_util.tree_structure(empty)
+        for given in ([], (), {}, iter([])):
+            one, two = trial.call(structure, given), trial.call(structure, given)
+            trial.equal((one == empty, type(one), one is two, one is empty), (True, type(empty), False, False))
+    (default,) = trial.call(jax.tree_util.tree_structure([defaultdict(list, a=1)]), [2])
+    trial.equal((default["a"], default["new"], default.default_factory is list), (2, [], True))
+
     first, second = trial.call(pair, (1, 2)), trial.call(pair, (1, 2))
     trial.equal((first is second, first[1] is second[1]), (False, False))
 

@@ -88,12 +88,25 @@ def path_of_lists(trial: Trial) -> None:
 
 def kinds_of_operands(trial: Trial) -> None:
     """einsum_path: operands can be lists, numbers and shapes without values, also far larger than any memory. The
-    report is exact there, too."""
+    report is exact there, too. Letters are any, also repeated ones and with spaces between; sizes can be zero."""
     shape = jax.ShapeDtypeStruct
     for given in (([[1, 2]], ((1,), (2,))), ([[True, False]], np.ones((2, 1)))):
         path, facts = trial.call("ij,jk", *given)
         trial.equal((path, facts.naive_cost, facts.output_subscript), ([(0, 1)], 4, "ik"))
     trial.equal(trial.call(",", 2, 3.0)[0], [(0, 1)])
+    square = shape((3, 3), np.float32)
+    for subscripts, operands, output in (
+        *(
+            ("αβ,βγ,γδ->δα", [square] * 3, "δα"),
+            ("aa,ab,bA->A", [square] * 3, "A"),
+            (" ab , bc ->  ac ", [square] * 2, "ac"),
+        ),
+        *(("ab,bc,cd", [shape((0, 2), np.int8), shape((2, 0), np.int8), shape((0, 3), np.int8)], "ad"),),
+    ):
+        for options in ({}, {"optimize": None}, {"optimize": "optimal"}, {"optimize": "greedy"}):
+            path, facts = trial.call(subscripts, *operands, **options)
+            trial.equal((facts.output_subscript, facts.eq.count("->")), (output, 1))
+            trial.equal((sum(map(len, path)) - len(path), type(path), len(path[-1])), (len(operands) - 1, list, 2))
     n = 2**12
     given = [shape((n, n), np.float32), shape((n, 2 * n), np.float32), shape((2 * n, n), np.float32)]
     # The products of the pairs have 2 n n, n n, and n n 2 n n elements.

@@ -99,6 +99,8 @@ def is_scalar_of_number(trial: Trial) -> None:
         def __jax_array__(self) -> Any:
             return self.array
 
+    array, values = np.zeros(3), iter([1, 2])
+    trial.equal((trial.call(array), array.flags.writeable, trial.call(values), next(values)), (False, True, False, 1))
     for value, expected in ((scalar, True), (StandsFor(scalar), True), (StandsFor(row), False), (row, False)):
         for output in (trial.call(value), trial.call(element=value)):
             trial.check(output is expected, f"expected {expected}, got {output!r}")
