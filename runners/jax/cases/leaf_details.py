@@ -91,6 +91,8 @@ def leaves_given(trial: Trial) -> None:
         trial.raises([kind.__name__], "own", pair, broken(kind("own")))
     for wrong in ("a", "abc", {1: 2}, deque([1, 2, 3]), np.zeros(3), iter([1]), iter(range(3)), ""):
         trial.raises(["ValueError"], "", pair, wrong)
+    for wrong in ("ab", (1, 2), ""):
+        trial.raises(["ValueError"], "", jax.tree_util.tree_structure(0), wrong)
     for wrong in (1, None, 2.5):
         trial.raises(["TypeError"], "", pair, wrong)
 
