@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.core.testing.trial import Trial
+from runners.jax.containers import Pair
 
 
 class _Readable:
@@ -114,3 +115,33 @@ def kinds_of_numbers(trial: Trial) -> None:
     trial.exact(trial.call(halves, ndmin=3), np.array([[[1.5, -2], [3, -0.0]]]), "float32")
     for source in (iter([1, 2]), (number for number in (1, 2)), object(), [object()], print, Ellipsis):
         trial.raises(["TypeError", "ValueError"], "", source)
+
+
+def odd_sources(trial: Trial) -> None:
+    """Named tuples, also nested, are rows. The order K and None change nothing. Up to twelve axes of length one are put
+    in front. NumPy's other byte order is read rightly or refused, integers of more than
+    32 bits in a list are cut or refused."""
+    trial.repeatable = False
+    for source, expected in (
+        *((Pair(1, 2), [1, 2]), (Pair(np.int32(5), 6), [5, 6]), (Pair((1, 2), Pair(3, 4)), [[1, 2], [3, 4]])),
+        *(([Pair(1, 2), [3, 4]], [[1, 2], [3, 4]]),),
+    ):
+        for options in ({"order": "K"}, {"order": None}, {"copy": False, "order": None}):
+            trial.exact(trial.call(source, **options), np.array(expected), "int32")
+    for source in ([5, 6], np.array([5, 6], "int32")):
+        for axes in (0, 1, 12):
+            wanted = np.array(source).reshape((1,) * (axes - 1) + (2,))
+            trial.exact(trial.call(source, ndmin=axes), wanted, "int32")
+    for wide in ([2**40 + 1, 2], [1, -(2**31) - 1]):
+        try:
+            output = trial.call(wide)
+        except OverflowError:  # older versions cut them
+            continue
+        trial.exact(output, np.array(wide, "int64").astype("int32"), "int32")
+    for dtype in (">f4", ">i2"):
+        source = np.array([1, 2], dtype)
+        try:
+            output = trial.call(source)
+        except TypeError:
+            continue
+        trial.exact(output, [1, 2], source.dtype.newbyteorder("=").name)

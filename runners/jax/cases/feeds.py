@@ -3,6 +3,7 @@ awaited."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any, Callable, NamedTuple, Sequence
 
 import jax
@@ -12,6 +13,7 @@ from jax import lax
 
 from runners.core.testing.arrays import widened
 from runners.core.testing.trial import Trial
+from runners.jax.containers import Pair
 from runners.jax.double import x64
 
 
@@ -183,7 +185,8 @@ def refuses_shapes(trial: Trial) -> None:
     taken, given = _aval(host), jax.ShapeDtypeStruct(host.shape, host.dtype)
     for shape in (given, host, trial.tensor(host), (3,), 1.5, "float32[3]", {"a": taken, "b": [given]}, [host, taken]):
         trial.raises_inside(["TypeError"], "ShapedArray", body, shape)
-    trial.raises_inside(["ValueError"], "partitions", body, taken, [None])
+    for partitions in ([None], "a"):
+        trial.raises_inside(["ValueError"], "partitions", body, taken, partitions)
     trial.raises_inside(["TypeError"], "token", body, taken, None, False)
 
 
@@ -201,7 +204,8 @@ def fed_containers(trial: Trial) -> None:
 
         return jax.make_jaxpr(fed)(np.float32(1))
 
-    for shape in (None, (), [], {}, one, (one,), [one], [two, one], (two, [one]), {"b": one, "a": (two,)}):
+    others = [[None, one, ()], OrderedDict(b=one, a=two), Pair(two, None), ([], {"a": [{}]}), [[one] * 20]]
+    for shape in (None, (), [], {}, one, (one,), [one], [two, one], (two, [one]), {"b": one, "a": (two,)}, *others):
         jaxpr = trial.call_inside(body, shape, {})
         ((values, token),) = seen
         (feed,) = [each for each in jaxpr.eqns if each.primitive.name == "infeed"]

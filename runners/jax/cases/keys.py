@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from functools import lru_cache
 from typing import Any, Callable
 
@@ -129,6 +130,14 @@ def key_refuses(trial: Trial) -> None:
     for seed in (None, np.float32(2), np.float64(3), "3", b"3", {}):
         trial.raises(["TypeError", "ValueError"], "", seed)
     trial.exact(trial.call(2**63 - 1), [0, 2**32 - 1], "uint32")
+
+
+def kinds_of_seeds(trial: Trial) -> None:
+    """PRNGKey: an integer of a subclass is the number that it is, and a whole number of another kind is no seed."""
+    for seed in (enum.IntEnum("Seed", "One")(1), type("Own", (int,), {})(2**31 - 5)):
+        trial.exact(trial.call(seed), np.array([0, int(seed) % 2**32], "uint32"), "uint32")
+    for seed in (3.0, 3 + 0j, (3,), {3}):
+        trial.raises(["TypeError", "ValueError"], "", seed)
 
 
 @lru_cache(maxsize=1)

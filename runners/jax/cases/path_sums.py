@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any, Iterator, Mapping, Sequence
 
+import jax
 import numpy as np
 
 from runners.core.testing.trial import Trial
@@ -83,6 +84,37 @@ def path_of_lists(trial: Trial) -> None:
             trial.equal(facts.output_subscript, "".join(letters[n] for n in wanted))
             trial.equal(facts.eq, facts.input_subscripts + "->" + facts.output_subscript)
             trial.equal(sum(map(len, path)) - len(path) + 1, 3)
+
+
+def kinds_of_operands(trial: Trial) -> None:
+    """einsum_path: operands can be lists, numbers and shapes without values, also far larger than any memory. The
+    report is exact there, too. Letters are any, also repeated ones and with spaces between; sizes can be zero."""
+    shape = jax.ShapeDtypeStruct
+    for given in (([[1, 2]], ((1,), (2,))), ([[True, False]], np.ones((2, 1)))):
+        path, facts = trial.call("ij,jk", *given)
+        trial.equal((path, facts.naive_cost, facts.output_subscript), ([(0, 1)], 4, "ik"))
+    trial.equal(trial.call(",", 2, 3.0)[0], [(0, 1)])
+    square = shape((3, 3), np.float32)
+    for subscripts, operands, output in (
+        *(
+            ("αβ,βγ,γδ->δα", [square] * 3, "δα"),
+            ("aa,ab,bA->A", [square] * 3, "A"),
+            (" ab , bc ->  ac ", [square] * 2, "ac"),
+        ),
+        *(("ab,bc,cd", [shape((0, 2), np.int8), shape((2, 0), np.int8), shape((0, 3), np.int8)], "ad"),),
+    ):
+        for options in ({}, {"optimize": None}, {"optimize": "optimal"}, {"optimize": "greedy"}):
+            path, facts = trial.call(subscripts, *operands, **options)
+            trial.equal((facts.output_subscript, facts.eq.count("->")), (output, 1))
+            trial.equal((sum(map(len, path)) - len(path), type(path), len(path[-1])), (len(operands) - 1, list, 2))
+    n = 2**12
+    given = [shape((n, n), np.float32), shape((n, 2 * n), np.float32), shape((2 * n, n), np.float32)]
+    # The products of the pairs have 2 n n, n n, and n n 2 n n elements.
+    path, facts = trial.call("ij,jk,lm->iklm", *given, optimize="optimal")
+    trial.equal((path[-1], len(path), facts.largest_intermediate), ((0, 1), 2, 4 * n**4))
+    trial.equal(facts.opt_cost, 2 * n * n * 2 * n + 2 * n * n * 2 * n * n)
+    trial.equal((facts.naive_cost, facts.size_dict), (3 * 4 * n**5, {"i": n, "j": n, "k": 2 * n, "l": 2 * n, "m": n}))
+    trial.equal([facts.size_list[-1], facts.scale_list], [4 * n**4, [3, 4]])
 
 
 def _parsed(subscripts: str) -> tuple[list[str], str]:

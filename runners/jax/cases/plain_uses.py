@@ -47,6 +47,16 @@ def sizes_of_others(trial: Trial) -> None:
     for value, expected in values:
         output = trial.call(value)
         trial.equal((type(output), output), (int, expected))
+    sized = type("Sized", (), {"size": 7, "shape": (3, 4)})()
+    trial.equal((trial.call(sized), trial.call(sized, 0), trial.call(sized, axis=-1)), (7, 3, 4))
+    many, huge = np.zeros((1, 2, 1, 3) * 4), jax.ShapeDtypeStruct((2**20, 2**33, 3), np.int8)
+    trial.equal([trial.call(many), trial.call(many, 15), trial.call(many, -1), trial.call(many, 8)], [6**4, 3, 3, 1])
+    trial.equal([trial.call(trial.tensor(many)), trial.call(trial.tensor(many), axis=9)], [6**4, 2])
+    trial.equal([trial.call(huge), trial.call(huge, 1), trial.call(huge, -3)], [3 * 2**53, 2**33, 2**20])
+    changed = np.zeros((2, 6))
+    for shape in ((2, 6), (3, 4), (12,), (1, 12)):
+        changed.shape = shape
+        trial.equal((trial.call(changed), trial.call(changed, 0), changed.flags.writeable), (12, shape[0], True))
     host = trial.random(4, 3, 2)
     for axis in (0, 1, 2, -1, -2, -3, np.int32(1), np.int64(-1)):
         for value in (host, trial.tensor(host)):
@@ -66,6 +76,10 @@ def sizes_of_lists(trial: Trial) -> None:
             trial.equal((type(output), output), (int, expected))
         trial.equal([trial.call([[1, 2], [3, 4], [5, 6]], axis) for axis in (0, 1, -2)], [3, 2, 3])
         trial.raises(["ValueError"], "", [[1], [1, 2]])
+        grown = [[1, 2]]
+        for count in (1, 2, 3):
+            trial.equal((trial.call(grown), trial.call(grown, 0), len(grown)), (2 * count, count, count))
+            grown.append([3, 4])
 
 
 def types_named(trial: Trial, args: Sequence[Any], expected: Sequence[Any]) -> None:

@@ -103,3 +103,28 @@ def outer_derivatives(trial: Trial) -> None:
         for output, tangent, (value, order) in zip(outputs, tangents, values):
             trial.close(output, value, dtype="float32")
             trial.close(tangent, order * value, dtype="float32")
+
+
+def aux_kinds(trial: Trial) -> None:
+    """What a function returns beside its output is returned as it is: numbers with their types, text, None, containers.
+    has_aux may be any true value; then the output is a pair, of nothing else. The function gets arguments by position
+    only."""
+    trial.repeatable = False
+    leaf = object()
+    for aux in (1, True, -0.0, 2.5, None, "text", b"a", leaf, (), [None, {"b": 1, "a": leaf}], np.int8(3), np.zeros(2)):
+        for flag in (True, 1, np.True_):
+            found = trial.call(lambda x, aux=aux: (x, aux), 2.0, has_aux=flag)
+            trial.equal((type(found), len(found), float(found[0])), (tuple, 3, 2.0))
+            for kept, given in zip(jax.tree_util.tree_leaves(found[2]), jax.tree_util.tree_leaves(aux)):
+                trial.check(np.asarray(kept == given).all(), f"expected {given!r}, got {kept!r}")
+                # Newer versions return plain numbers of classes of their own.
+                trial.check(isinstance(given, np.ndarray) or not isinstance(kept, jax.Array), f"{given!r} is an array")
+            trial.equal(jax.tree_util.tree_structure(found[2]) == jax.tree_util.tree_structure(aux), True)
+            trial.equal([float(slope) for slope in found[1](np.float32(3))], [3.0])
+    for flag in (False, 0, np.False_):
+        found = trial.call(lambda x: (x, x), 2.0, has_aux=flag)
+        trial.equal((type(found), len(found), type(found[0])), (tuple, 2, tuple))
+    for output in (2.0, (2.0,), (2.0, 1, 2), {"a": 1, "b": 2}, None):
+        trial.raises(["TypeError"], "aux", lambda x, output=output: output, 2.0, has_aux=True)
+    for keywords in ({"y": 3.0}, {"axis": 0}, {"argnums": 0}):
+        trial.raises(["TypeError"], "keyword", lambda x, **options: x, 2.0, **keywords)

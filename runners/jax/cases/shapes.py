@@ -88,9 +88,22 @@ def is_scalar_array(trial: Trial, shape: Sequence[int], dtype: str, expected: bo
 
 
 def is_scalar_of_number(trial: Trial) -> None:
-    """A weakly typed array made from a plain number is a scalar."""
-    output = trial.call(jnp.asarray(2.0))
-    trial.check(output is True, f"expected True, got {output!r}")
+    """A weakly typed array made from a plain number is a scalar, so is an object that stands for one. An object that
+    stands for an array with axes is none. The argument can be given by name."""
+    scalar, row = jnp.asarray(2.0), jnp.asarray([2.0])
+
+    class StandsFor:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __jax_array__(self) -> Any:
+            return self.array
+
+    array, values = np.zeros(3), iter([1, 2])
+    trial.equal((trial.call(array), array.flags.writeable, trial.call(values), next(values)), (False, True, False, 1))
+    for value, expected in ((scalar, True), (StandsFor(scalar), True), (StandsFor(row), False), (row, False)):
+        for output in (trial.call(value), trial.call(element=value)):
+            trial.check(output is expected, f"expected {expected}, got {output!r}")
 
 
 def is_scalar_traced(trial: Trial) -> None:

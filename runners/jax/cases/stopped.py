@@ -78,3 +78,7 @@ def kinds_as_they_are(trial: Trial) -> None:
         trial.equal(trial.dtype_name(output + half), joined)
     for given in (None, (), [], {}):
         trial.equal(trial.call(given), given)
+    with jax.enable_custom_prng(True):
+        trace = jax.make_jaxpr(lambda make, seed: make({"a": jax.random.PRNGKey(seed)}), static_argnums=0)
+        (key,) = trial.call_inside(lambda stop: trace(stop, 3)).out_avals
+    trial.equal((key.shape, "key" in str(key.dtype)), ((), True))

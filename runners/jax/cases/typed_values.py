@@ -176,3 +176,48 @@ def cdf_of_shapes(trial: Trial) -> None:
     for wrong in ("1", None, [1.0]):
         trial.raises(["TypeError"], "", x, wrong)
         trial.raises(["TypeError"], "", x, 0, wrong)
+
+
+def aval_of_odd_values(trial: Trial) -> None:
+    """jax.core.get_aval: any floating number has a type, also one that is not finite or too large for 32 bits, and the
+    same is asked again after each change: of an array's shape, of the 64-bit setting. Axes have any size. Integers that
+    do not fit and what is no number are refused."""
+    trial.repeatable = False
+    for value in (1e300, -1e300, 1e-300, -0.0, np.nan, np.inf, -np.inf, complex(np.nan, 1), 1e300j):
+        aval = trial.call(value)
+        kind = "complex64" if isinstance(value, complex) else "float32"
+        trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), ((), kind, True))
+    for wide in (False, True, False):
+        with setting("jax_enable_x64", wide):
+            for value, kind in ((1, "int"), (1.0, "float"), (1j, "complex"), (-0.0, "float"), (np.float64(1), "float")):
+                aval = trial.call(value)
+                bits = (64 if wide else 32) * (2 if kind == "complex" else 1)
+                weak = not isinstance(value, np.generic)
+                trial.equal((str(aval.dtype), bool(aval.weak_type)), (f"{kind}{bits}", weak))
+    for base, kind in ((int, "int32"), (float, "float32"), (complex, "complex64")):
+        aval = trial.call(type("Own", (base,), {})(3))
+        trial.equal((aval.shape, str(aval.dtype)), ((), kind))
+    for kind in ("float8_e4m3fn", "float8_e5m2", "bfloat16", "int4", "uint4"):
+        aval = trial.call(x=np.zeros((2, 3), trial.dtype(kind)))
+        trial.equal((aval.shape, str(aval.dtype), bool(aval.weak_type)), ((2, 3), kind, False))
+    array = np.zeros((4, 6), "int16")
+    for shape in ((4, 6), (24,), (2, 3, 4), (1, 24), (4, 6)):
+        array.shape = shape
+        trial.equal(trial.call(array).shape, shape)
+        for view in (array[..., 1:], array.T, array[:1], array.view("uint16")):
+            aval = trial.call(view)
+            trial.equal((aval.shape, str(aval.dtype)), (view.shape, str(view.dtype)))
+    for shape in ((70000,), (3, 70000, 0), (2**20, 2**12), (2**31 + 5,)):
+        trial.equal(trial.call(np.broadcast_to(np.int8(1), shape)).shape, shape)
+    trial.check(array.flags.writeable, "the array cannot be written to any more")
+    for number in (2**31, -(2**31) - 1, 2**32, 2**63, 2**70):
+        trial.raises(["OverflowError"], "large", number)
+    for value in (
+        np.datetime64("2020"),
+        np.str_("a"),
+        np.void(b"a"),
+        np.longdouble(1),
+        memoryview(b"a"),
+        bytearray(b"a"),
+    ):
+        trial.raises(["TypeError"], "", value)
