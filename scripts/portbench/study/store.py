@@ -25,7 +25,7 @@ import orjson
 from portbench.errors import StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study import summary_file
-from portbench.study.document import StudySummary
+from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.parquet import connect, create_views, require_tables, sync
 from portbench.study.summary_file import TargetText
 from portbench.study.tables_check import check_tables, write_sums
@@ -67,7 +67,11 @@ class Study:
 
     def read_summary(self) -> StudySummary:
         """The summary, parsed for the caller alone: that of a large study takes much memory."""
-        return {**self.head, "targets": [orjson.loads(target.text) for target in self.targets]}
+        return {**self.head, "targets": list(self.read_targets())}
+
+    def read_targets(self) -> Iterator[TargetEntry]:
+        """The entries of the targets, each parsed when it is reached."""
+        return (orjson.loads(target.text) for target in self.targets)
 
     @property
     def tables(self) -> Path:
