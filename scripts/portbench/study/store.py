@@ -31,7 +31,7 @@ from portbench.study.summary_file import TargetText
 from portbench.study.tables_check import check_tables, write_sums
 from portbench.util import owned_folder
 from portbench.util.owned_folder import Kind
-from portbench.util.strict_json import bytes_of, shown
+from portbench.util.strict_json import open_file, shown
 
 __all__ = [
     "SUMMARY",
@@ -94,10 +94,13 @@ def read_study(path: Path) -> Study:
 
 def _indexed(path: Path) -> Study | None:
     """The study, if its summary is as portbench wrote it, with an index."""
-    content = bytes_of(path / SUMMARY)
-    named = _NAMED_TABLES.search(content, 0, 400)
-    found = summary_file.read(content, path / named[1].decode() / summary_file.INDEX) if named else None
-    return Study(path, *found) if found else None
+    file = open_file(path / SUMMARY)
+    named = _NAMED_TABLES.search(file.read(400))
+    found = summary_file.read(file, path / named[1].decode() / summary_file.INDEX) if named else None
+    if found is None:
+        file.close()
+        return None
+    return Study(path, *found)
 
 
 def _checked(path: Path) -> Study:
