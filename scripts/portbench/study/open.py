@@ -16,7 +16,7 @@ import duckdb
 from portbench.study.contradictions import Mixture, SeveralContents
 from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.merge import merge
-from portbench.study.parquet import tables_name
+from portbench.study.parquet import release_memory, tables_name
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
 from portbench.study.summary import analyse, runs_of, summarise
@@ -104,6 +104,7 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
     with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
+        release_memory(connection)
         runs = runs_of(study.head)
         is_current = study.tables.name == tables_name(run.sha256 for run in runs)
         targets = {target.key for target in study.targets}
