@@ -22,7 +22,7 @@ from portbench.study.summary import Row
 from portbench.util.sql import load_sql
 
 _BLOCK_RESULTS = 2000
-_PART_RESULTS = 60_000
+_PART_RESULTS = 30_000
 _LONGEST = {"traceback": 6000, "printed": 3000}
 _LONGEST_TEXT = 3000
 _NO_SAMPLES = '"cold_samples":0,"cold_ns":[],"steady_samples":0,"steady_ns":[],"stable":null'
