@@ -14,6 +14,7 @@ import duckdb
 
 from portbench.analysis.configurations import Configuration
 from portbench.analysis.rate_model import Rates
+from portbench.study.parquet import release_memory
 from portbench.study.summary import STATUSES
 from portbench.util.sql import load_sql
 
@@ -91,6 +92,8 @@ def _by_date(connection: duckdb.DuckDBPyConnection) -> Sequence[Line]:
     found: dict[Configuration, dict[str, dict[str, int]]] = {}
     for *key, day, status, functions in connection.sql(load_sql("analysis", "timeline")).fetchall():
         found.setdefault(Configuration(*key), {}).setdefault(day, dict.fromkeys(STATUSES, 0))[status] = functions
+    # This query takes the most memory of all.
+    release_memory(connection)
     lines = [_line(side, [Point(day, counts) for day, counts in days.items()]) for side, days in sorted(found.items())]
     return [line for line in lines if len(line.points) > 1]
 

@@ -122,12 +122,11 @@ def command(
     written: Written | None = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study, gc_paused():
         changes = changes_since(study, since, strict_placement) if since is not None else None
-        uses = read_uses(counts, shown_study.summary) if counts else None
+        uses = read_uses(counts, shown_study.read_targets()) if counts else None
         results = compute_results(shown_study.connection, uses)
         report = _build(shown_study, results, intolerable, changes)
         pairs = pairs_of_study(shown_study.connection)
-        next_steps = list(next_commands(shown_study.summary, paths, pairs[0] if pairs else ()))
-        shown_study.release_summary()
+        next_steps = list(next_commands(shown_study.read_targets(), paths, pairs[0] if pairs else ()))
         if out:
             written = _write(shown_study, report, results, out, intolerable)
     if as_json:

@@ -27,7 +27,7 @@ from portbench.page.packing import bits, pack, rounded
 from portbench.page.repeats import place, repeat_commands
 from portbench.study.categories import CATEGORIES, read_rules
 from portbench.study.document import StudySummary
-from portbench.study.parquet import literal
+from portbench.study.parquet import literal, release_memory
 from portbench.study.summary import STATUSES, Row, fetch_dicts
 from portbench.util.repository import find_checkout
 from portbench.util.sql import load_sql
@@ -118,6 +118,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, targets: Sequence[Configurati
         connection.execute(f"INSERT INTO page_targets VALUES {', '.join(rows)}")
     connection.execute(load_sql("analysis", "test_facts"))
     connection.execute(load_sql("page", "page"))
+    release_memory(connection)
 
 
 def _most_samples(connection: duckdb.DuckDBPyConnection) -> int:

@@ -17,12 +17,12 @@ import duckdb
 from portbench.explain.texts import evidence, trimmed
 from portbench.page.packing import pack_text
 from portbench.study.categories import Error, Rules
-from portbench.study.parquet import literal, set_variable
+from portbench.study.parquet import literal, release_memory, set_variable
 from portbench.study.summary import Row
 from portbench.util.sql import load_sql
 
 _BLOCK_RESULTS = 2000
-_PART_RESULTS = 60_000
+_PART_RESULTS = 30_000
 _LONGEST = {"traceback": 6000, "printed": 3000}
 _LONGEST_TEXT = 3000
 _NO_SAMPLES = '"cold_samples":0,"cold_ns":[],"steady_samples":0,"steady_ns":[],"stable":null'
@@ -79,6 +79,7 @@ def _parts(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
         set_variable(connection, "last_row", first + step - 1)
         connection.execute(load_sql("page", "details"))
         yield connection.execute("FROM page_details")
+        release_memory(connection)
 
 
 def _streamed(relation: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from portbench.analysis.causes import Cause
 from portbench.analysis.causes import causes as compute_causes
@@ -20,12 +21,12 @@ from portbench.report.model import Report, TargetReport
 from portbench.report.paper_cells import differing_cells
 from portbench.report.predictions import prediction_tables
 from portbench.report.timeline import timeline_table
-from portbench.study.document import FunctionEntry, TargetEntry
-from portbench.study.model import TargetKey
+from portbench.study.document import ColdSplit, FunctionEntry, TargetEntry
+from portbench.study.model import COMPLETE, TargetKey
 from portbench.study.open import Analysed
 from portbench.study.summary import Row, fetch_dicts
 from portbench.tables.causes import causes_of, modules_of
-from portbench.tables.model import Cell, Table, fixed, names, numbers
+from portbench.tables.model import Cell, Cells, Table, fixed, names, numbers
 from portbench.util.sql import load_sql
 
 HOW_STATUSES = (
@@ -48,6 +49,26 @@ Predicted = Mapping[tuple[str, str, str, str, str], Mapping[tuple[str, str], Pre
 """The predicted figures of each predicted target, by function and what it is successor of."""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What a report has of one target. ``head``: its entry in the summary without the functions; ``left_out``: rows of
+    the table of these; ``split``: the parts of its first calls; ``is_empty``: it has no outcome and no time."""
+
+    head: TargetEntry
+    report: TargetReport
+    left_out: Sequence[Cells]
+    split: ColdSplit | None
+    is_empty: bool
+
+    @classmethod
+    def of(cls, entry: TargetEntry, report: TargetReport) -> _Part:
+        is_empty = entry["percent_of_rated_functions"] is None and all(
+            function["cold_mean_ns"] is None for function in entry["functions"]
+        )
+        split = cold_start.target_split(entry)
+        return cls({**entry, "functions": []}, report, functions.left_out(entry), split, is_empty)
+
+
 def build_report(
     study: Analysed,
     headlines: Sequence[Headline] = (),
@@ -63,41 +84,36 @@ def build_report(
     computed already;
     ``cells``: the paper's and what its own raw data give; ``changes``: tables of what changed since some time;
     ``timeline``: what passes by date."""
-    summary = study.summary
+    summary = study.head
     found = compute_predictions(study.connection) if predictions is None else predictions
-    complete = [entry for entry in summary["targets"] if entry["sync"] == "complete"]
-    as_published = [entry for entry in summary["targets"] if entry["sync"] == "as-published"]
-    times = fetch_dicts(study.connection, load_sql("report", "synchronization")) if as_published else []
-    known = [(entry["target"], entry["machine"]) for entry in complete]
-    entries = [*complete, *(entry for entry in as_published if (entry["target"], entry["machine"]) not in known)]
     evidence = _evidence(study)
     strict = summary["strict_placement"]
     predicted = {one.side.key: one.functions for one in found.targets}
     every = compute_rates(study.connection) if rates is None else rates
     causes = compute_causes(study.connection) if found_causes is None else found_causes
-    targets = tuple(
-        _target(entry, evidence, strict, predicted, every[side], causes.get(side, ()))
-        for entry in entries
-        for side in [Configuration(*TargetKey.of_entry(entry))]
-    )
+    parts = []
+    for entry in study.read_targets():
+        side = Configuration(*TargetKey.of_entry(entry))
+        report = _target(entry, evidence, strict, predicted, every[side], causes.get(side, ()))
+        parts.append(_Part.of(entry, report))
+    complete = [part.head for part in parts if part.head["sync"] == COMPLETE]
+    as_published = [part.head for part in parts if part.head["sync"] != COMPLETE]
+    times = fetch_dicts(study.connection, load_sql("report", "synchronization")) if as_published else []
+    shown = _shown(parts)
+    targets = tuple(part.report for part in shown)
     tables = (
         *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
         *_all_rates(targets, found),
         *timeline_table(timeline or Timeline()),
-        *functions.left_out(entries),
+        *functions.left_out_table([row for part in shown for row in part.left_out]),
         *differing_cells(cells),
         *environment.drift_table(summary),
-        *synchronization.failed_checks(entries),
-        *cold_start.target_breakdown(entries),
+        *synchronization.failed_checks([part.head for part in shown]),
+        *cold_start.target_breakdown((part.head, part.split) for part in shown),
         *synchronization.comparison(complete, as_published, times),
         *failures.by_cause(summary),
         *failures.overruled(summary),
         *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
-    )
-    nothing = all(
-        entry["percent_of_rated_functions"] is None
-        and all(function["cold_mean_ns"] is None for function in entry["functions"])
-        for entry in summary["targets"]
     )
     return Report(
         tuple(findings),
@@ -107,8 +123,16 @@ def build_report(
         changes,
         is_collected=is_collected(study.connection),
         is_strict=strict,
-        is_empty=nothing,
+        is_empty=all(part.is_empty for part in parts),
     )
+
+
+def _shown(parts: Sequence[_Part]) -> list[_Part]:
+    """The targets with the complete wait, then those that ran only with the paper's."""
+    complete = [part for part in parts if part.head["sync"] == COMPLETE]
+    known = [(part.head["target"], part.head["machine"]) for part in complete]
+    others = [part for part in parts if part.head["sync"] != COMPLETE]
+    return [*complete, *(part for part in others if (part.head["target"], part.head["machine"]) not in known)]
 
 
 def _evidence(study: Analysed) -> Evidence:

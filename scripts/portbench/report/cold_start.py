@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from portbench.report.functions import MOST_LISTED
 from portbench.study.document import ColdSplit, FunctionEntry, TargetEntry
@@ -17,9 +17,13 @@ _OVERLAP = (
 )
 
 
-def target_breakdown(entries: Sequence[TargetEntry]) -> Iterator[Table]:
-    """One row for each target: the share of each part."""
-    found = [(entry, _sum([function["cold_split"] for function in entry["functions"]])) for entry in entries]
+def target_split(entry: TargetEntry) -> ColdSplit | None:
+    """The parts of all first calls of a target; null where none has parts."""
+    return _sum([function["cold_split"] for function in entry["functions"]])
+
+
+def target_breakdown(found: Iterable[tuple[TargetEntry, ColdSplit | None]]) -> Iterator[Table]:
+    """One row for each target: the share of each part. ``found``: targets with their ``target_split``."""
     totals = [(entry, total) for entry, total in found if total]
     known = [part for part in _PARTS if any(part in total["parts_ns"] for _, total in totals)]
     rows: list[Cells] = []

@@ -14,7 +14,7 @@ from portbench.analysis.results import Results
 from portbench.analysis.terms import INTOLERABLE, PAPER_METHOD
 from portbench.devices import VENDOR_DEVICES
 from portbench.published import paper
-from portbench.study.document import FunctionEntry, StudySummary, TargetEntry
+from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import TargetKey
 from portbench.study.open import Analysed
 from portbench.study.parquet import literal
@@ -61,21 +61,22 @@ def build_findings(study: Analysed, results: Results) -> list[str]:
         for is_predicted in (False, True)
         for sentence in _passing(results, imported, kind, is_predicted)
     ]
+    causes, first_calls = _of_targets(study.read_targets(), imported)
     found = [
         *(sentence for kind, sentence in pass_rates if kind != "cpu"),
         *_slower(results, imported),
-        *_causes(study.summary, imported),
+        *causes,
         *(sentence for kind, sentence in pass_rates if kind == "cpu"),
-        *_first_calls(study.summary),
+        *first_calls,
     ]
     return found[:FINDINGS]
 
 
-def interesting_function(summary: StudySummary) -> str | None:
+def interesting_function(targets: Iterable[TargetEntry]) -> str | None:
     """A failing function that is worth a look: with wrong values before any other, measured here before predicted,
     on many targets before few. None where nothing fails."""
     found: dict[str, list[tuple[bool, bool]]] = {}
-    for entry in summary["targets"]:
+    for entry in targets:
         is_predicted = Configuration(*TargetKey.of_entry(entry)).is_predicted
         for function in _own(entry):
             if function["status"] in _FAILING:
@@ -85,11 +86,12 @@ def interesting_function(summary: StudySummary) -> str | None:
     return min(found, key=lambda name: (tuple(-sum(column) for column in zip(*found[name], strict=True)), name))
 
 
-def next_commands(summary: StudySummary, paths: Sequence[str], pair: Sequence[Configuration]) -> Iterator[str]:
-    """What to type next. ``paths`` were given to the report; ``pair``: two configurations to compare, or none."""
-    function = interesting_function(summary)
+def next_commands(targets: Iterable[TargetEntry], paths: Sequence[str], pair: Sequence[Configuration]) -> Iterator[str]:
+    """What to type next. ``targets`` are those of the summary; ``paths`` were given to the report; ``pair``: two
+    configurations to compare, or none."""
     if len(paths) != 1:
         return
+    function = interesting_function(targets)
     if function:
         yield shlex.join(["portbench", "explain", paths[0], function])
     if pair:
@@ -190,44 +192,54 @@ def _slower(results: Results, imported: set[Configuration]) -> Iterator[str]:
         )
 
 
-def _causes(summary: StudySummary, imported: set[Configuration]) -> Iterator[str]:
-    """Why functions fail on the target with the most failing functions, of those that were not in the paper."""
-    most, sentence = 0, ""
-    for entry in summary["targets"]:
+def _of_targets(targets: Iterable[TargetEntry], imported: set[Configuration]) -> tuple[list[str], list[str]]:
+    """Why functions fail on the target with the most failing functions, of those that were not in the paper; and how
+    much longer a first call takes than a later one, on the target where that is most. Each is one sentence or none."""
+    causes: list[tuple[float, str]] = []
+    first_calls: list[tuple[float, str]] = []
+    for entry in targets:
         side = Configuration(*TargetKey.of_entry(entry))
-        failing = [function for function in _own(entry) if function["status"] in _FAILING]
-        categories: dict[str, int] = {}
-        for function in failing:
-            for category in function["tests_by_category"]:
-                why = _WRONG if category == "other" and function["wrong_values"] else category
-                categories[why] = categories.get(why, 0) + 1
-        if side in imported or len(failing) <= most or not categories:
-            continue
-        most, (name, functions) = len(failing), max(categories.items(), key=lambda one: one[1])
+        if side not in imported:
+            causes += _causes(side, entry)
+        first_calls += _first_calls(side, entry)
+    return [_most(causes)] if causes else [], [_most(first_calls)] if first_calls else []
+
+
+def _most(found: Sequence[tuple[float, str]]) -> str:
+    """The sentence with the greatest number, the first of several."""
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _causes(side: Configuration, entry: TargetEntry) -> Iterator[tuple[int, str]]:
+    """The number of failing functions, and a sentence on why they fail."""
+    failing = [function for function in _own(entry) if function["status"] in _FAILING]
+    categories: dict[str, int] = {}
+    for function in failing:
+        for category in function["tests_by_category"]:
+            why = _WRONG if category == "other" and function["wrong_values"] else category
+            categories[why] = categories.get(why, 0) + 1
+    if categories:
+        name, functions = max(categories.items(), key=lambda one: one[1])
         word = "refused" if side.is_predicted else "failing"
         sentence = (
             f"{'Predicted for' if side.is_predicted else 'Measured on'} {side.target}: "
             f"{pluralize(len(failing), 'function')} with {word} tests, most often because of {_WHY.get(name, name)} "
             f"({functions})."
         )
-    if sentence:
-        yield sentence
+        yield len(failing), sentence
 
 
-def _first_calls(summary: StudySummary) -> Iterator[str]:
-    """How much longer a first call takes: the target with the greatest median."""
-    found = []
-    for entry in summary["targets"]:
-        times = [(one["cold_mean_ns"], one["steady_median_ns"]) for one in _own(entry)]
-        ratios = [first / later for first, later in times if first and later]
-        if ratios:
-            found.append((median(ratios), len(ratios), Configuration(*TargetKey.of_entry(entry))))
-    if found:
-        middle, functions, side = max(found, key=lambda one: one[0])
-        yield (
+def _first_calls(side: Configuration, entry: TargetEntry) -> Iterator[tuple[float, str]]:
+    """How many times as long as a later call a first call takes, and a sentence on it."""
+    times = [(one["cold_mean_ns"], one["steady_median_ns"]) for one in _own(entry)]
+    ratios = [first / later for first, later in times if first and later]
+    if ratios:
+        middle = median(ratios)
+        sentence = (
             f"Measured on {side.target}: a first call takes {middle:,.0f} times as long as a later one (median of "
-            f"{pluralize(functions, 'function')})."
+            f"{pluralize(len(ratios), 'function')})."
         )
+        yield middle, sentence
 
 
 def _own(entry: TargetEntry) -> Iterable[FunctionEntry]:

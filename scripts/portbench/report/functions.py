@@ -10,7 +10,7 @@ from portbench.analysis.predictions import PredictedFunction
 from portbench.report.placement import ran_on
 from portbench.study.document import FunctionEntry, TargetEntry
 from portbench.study.model import REMOVED, TargetKey, status_text
-from portbench.tables.model import Cell, Table, names, numbers, texts
+from portbench.tables.model import Cell, Cells, Table, names, numbers, texts
 from portbench.util.format import in_ms, in_us, scaled
 from portbench.util.text import pluralize
 
@@ -85,27 +85,27 @@ def is_removed(function: FunctionEntry) -> bool:
     return status_text(function["status"], function["tests_by_category"]) == REMOVED
 
 
-def left_out(entries: Sequence[TargetEntry]) -> Iterator[Table]:
-    """The functions of each target that count in no percentage, by reason: they are why totals differ between targets.
-    Not those of a target of which no outcome is known."""
-    rows = []
-    for entry in entries:
-        side = Configuration(*TargetKey.of_entry(entry))
-        by_reason: dict[str, list[str]] = {}
-        for function in entry["functions"] if entry["percent_of_rated_functions"] else ():
-            # One that was timed counts as passing.
-            is_timed = function["cold_mean_ns"] is not None
-            if function["status"] == "not_testable" and function["successor_of"] is None and not is_timed:
-                reasons = [gap["reason"] for gap in function["skipped"]]
-                reason = reasons[0].replace(function["name"], "the function") if reasons else "no outcome is known"
-                if is_removed(function):
-                    reason = f"{REMOVED}: {reason}"
-                elif function["tests_by_verdict"]["error"]:
-                    reason = "errors of the manifest"
-                by_reason.setdefault(reason, []).append(function["name"])
-        rows += [
-            (str(side.target), side.machine, len(found), ", ".join(found), why) for why, found in by_reason.items()
-        ]
+def left_out(entry: TargetEntry) -> list[Cells]:
+    """The rows of ``left_out_table`` of one target: its functions that count in no percentage, by reason. None of a
+    target of which no outcome is known."""
+    side = Configuration(*TargetKey.of_entry(entry))
+    by_reason: dict[str, list[str]] = {}
+    for function in entry["functions"] if entry["percent_of_rated_functions"] else ():
+        # One that was timed counts as passing.
+        is_timed = function["cold_mean_ns"] is not None
+        if function["status"] == "not_testable" and function["successor_of"] is None and not is_timed:
+            reasons = [gap["reason"] for gap in function["skipped"]]
+            reason = reasons[0].replace(function["name"], "the function") if reasons else "no outcome is known"
+            if is_removed(function):
+                reason = f"{REMOVED}: {reason}"
+            elif function["tests_by_verdict"]["error"]:
+                reason = "errors of the manifest"
+            by_reason.setdefault(reason, []).append(function["name"])
+    return [(str(side.target), side.machine, len(found), ", ".join(found), why) for why, found in by_reason.items()]
+
+
+def left_out_table(rows: Sequence[Cells]) -> Iterator[Table]:
+    """The functions of all targets that count in no percentage: they are why totals differ between targets."""
     if rows:
         columns = (*names("target", "machine"), *numbers("functions"), *texts("which", "reason"))
         title = "Functions left out of all percentages: not testable"

@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import duckdb
 
 from portbench.study.contradictions import Mixture, SeveralContents
-from portbench.study.document import StudySummary
+from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.merge import merge
-from portbench.study.parquet import tables_name
+from portbench.study.parquet import release_memory, tables_name
 from portbench.study.run_files import Source
 from portbench.study.store import Study, connect, create_views, is_study, read_study
 from portbench.study.summary import analyse, runs_of, summarise
@@ -28,21 +27,18 @@ from portbench.util.text import escape_control, pluralize
 
 @dataclass(frozen=True)
 class Analysed:
-    """A study with the views of the analysis on ``connection``. ``head`` is its summary without targets, which
-    ``read_summary`` reads."""
+    """A study with the views of the analysis on ``connection``. ``head`` is its summary, maybe without targets.
+    ``read_targets`` reads them, with the placement rule of ``connection``, one by one: those of a large study take much
+    memory together."""
 
     connection: duckdb.DuckDBPyConnection
     head: StudySummary
-    read_summary: Callable[[], StudySummary]
+    read_targets: Callable[[], Iterator[TargetEntry]]
 
-    @cached_property
+    @property
     def summary(self) -> StudySummary:
-        """The summary, with the placement rule of ``connection``."""
-        return self.read_summary()
-
-    def release_summary(self) -> None:
-        """Releases the summary: that of a large study takes much memory. It is read again when it is needed."""
-        self.__dict__.pop("summary", None)
+        """The whole summary, read for the caller."""
+        return {**self.head, "targets": list(self.read_targets())}
 
 
 def _to_stderr(line: str) -> None:
@@ -108,13 +104,14 @@ def analysed(study: Study, strict_placement: bool = False) -> Iterator[Analysed]
     with reading(study.tables), connect() as connection:
         create_views(connection, study.tables)
         analyse(connection, strict_placement)
+        release_memory(connection)
         runs = runs_of(study.head)
         is_current = study.tables.name == tables_name(run.sha256 for run in runs)
         targets = {target.key for target in study.targets}
         if not strict_placement and is_current and targets == {run.key for run in runs}:
             # This version of the code has derived it, by the same rules, and nobody renamed a target in it.
-            yield Analysed(connection, study.head, study.read_summary)
+            yield Analysed(connection, study.head, study.read_targets)
             return
         classification = study.head.get("classification")
         summary = summarise(connection, runs, study.tables.name, strict_placement, classification)
-        yield Analysed(connection, summary, lambda: summary)
+        yield Analysed(connection, summary, lambda: iter(summary["targets"]))

@@ -57,7 +57,7 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
-        "memory_limit": f"{_memory_limit_bytes() // 1000} KB",
+        "memory_limit": _memory_limit(),
     }
     if spill:
         config["temp_directory"] = str(spill)
@@ -69,13 +69,19 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
     return connection
 
 
-def _memory_limit_bytes() -> int:
+def release_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Gives the system back what earlier queries freed, which DuckDB does where its limit is set: it keeps hundreds of
+    megabytes otherwise."""
+    connection.execute(f"SET memory_limit = {literal(_memory_limit())}")
+
+
+def _memory_limit() -> str:
     """Half of what this process may have at most: a small file can ask for any amount."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     limits += [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS)]
     with contextlib.suppress(OSError, ValueError):
         limits.append(int(_CGROUP_LIMIT.read_text("ascii")))
-    return min(limit for limit in limits if limit > 0) // 2
+    return f"{min(limit for limit in limits if limit > 0) // 2000} KB"
 
 
 def set_variable(connection: duckdb.DuckDBPyConnection, name: str, value: str | int) -> None:

@@ -25,13 +25,13 @@ import orjson
 from portbench.errors import StorageFailed
 from portbench.formats.documents import read_document
 from portbench.study import summary_file
-from portbench.study.document import StudySummary
+from portbench.study.document import StudySummary, TargetEntry
 from portbench.study.parquet import connect, create_views, require_tables, sync
 from portbench.study.summary_file import TargetText
 from portbench.study.tables_check import check_tables, write_sums
 from portbench.util import owned_folder
 from portbench.util.owned_folder import Kind
-from portbench.util.strict_json import bytes_of, shown
+from portbench.util.strict_json import open_file, shown
 
 __all__ = [
     "SUMMARY",
@@ -67,7 +67,11 @@ class Study:
 
     def read_summary(self) -> StudySummary:
         """The summary, parsed for the caller alone: that of a large study takes much memory."""
-        return {**self.head, "targets": [orjson.loads(target.text) for target in self.targets]}
+        return {**self.head, "targets": list(self.read_targets())}
+
+    def read_targets(self) -> Iterator[TargetEntry]:
+        """The entries of the targets, each parsed when it is reached."""
+        return (orjson.loads(target.text) for target in self.targets)
 
     @property
     def tables(self) -> Path:
@@ -90,10 +94,13 @@ def read_study(path: Path) -> Study:
 
 def _indexed(path: Path) -> Study | None:
     """The study, if its summary is as portbench wrote it, with an index."""
-    content = bytes_of(path / SUMMARY)
-    named = _NAMED_TABLES.search(content, 0, 400)
-    found = summary_file.read(content, path / named[1].decode() / summary_file.INDEX) if named else None
-    return Study(path, *found) if found else None
+    file = open_file(path / SUMMARY)
+    named = _NAMED_TABLES.search(file.read(400))
+    found = summary_file.read(file, path / named[1].decode() / summary_file.INDEX) if named else None
+    if found is None:
+        file.close()
+        return None
+    return Study(path, *found)
 
 
 def _checked(path: Path) -> Study:

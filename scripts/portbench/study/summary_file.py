@@ -10,8 +10,10 @@ file is read and checked: studies that older versions wrote have none.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,13 +29,31 @@ _INDENT = b"\n  "
 
 
 @dataclass(frozen=True)
+class _Stored:
+    """A part of an open file, which stays as it is when another file takes its place."""
+
+    file: BufferedReader
+    start: int
+    end: int
+
+    def read(self) -> bytes:
+        return os.pread(self.file.fileno(), self.end - self.start, self.start)
+
+
+@dataclass(frozen=True)
 class TargetText:
-    """The entry of a target as study.json has it. ``functions`` and ``missing_tests`` are their numbers in it."""
+    """The entry of a target as study.json has it. ``functions`` and ``missing_tests`` are their numbers in it. A text
+    that is in a file is read when it is needed: those of a large study take much memory."""
 
     key: TargetKey
     functions: int
     missing_tests: int
-    text: bytes | memoryview
+    content: bytes | _Stored
+
+    @property
+    def text(self) -> bytes:
+        """The entry as JSON."""
+        return self.content if isinstance(self.content, bytes) else self.content.read()
 
     @classmethod
     def of(cls, entry: TargetEntry) -> TargetText:
@@ -57,9 +77,8 @@ def write(file: IO[bytes], head: StudySummary, targets: Sequence[TargetText]) ->
     entries = []
     for piece in _lines(head, b"\n", targets):
         if isinstance(piece, TargetText):
-            size = len(piece.text)
-            entries.append([*piece.key, piece.functions, piece.missing_tests, place, place + size])
             text = piece.text
+            entries.append([*piece.key, piece.functions, piece.missing_tests, place, place + len(text)])
         else:
             text = piece
         file.write(text)
@@ -70,21 +89,21 @@ def write(file: IO[bytes], head: StudySummary, targets: Sequence[TargetText]) ->
     return orjson.dumps({"sha256": digest.hexdigest(), "targets": entries}) + b"\n"
 
 
-def read(content: bytes, index: Path) -> tuple[StudySummary, list[TargetText]] | None:
-    """The head and the targets of a summary with this text; None without an index that fits it."""
+def read(file: BufferedReader, index: Path) -> tuple[StudySummary, list[TargetText]] | None:
+    """The head and the targets of an open summary; None without an index that fits it."""
     try:
         found = orjson.loads(bytes_of(index))
-        if found["sha256"] != hashlib.sha256(content).hexdigest():
+        file.seek(0)
+        if found["sha256"] != hashlib.file_digest(file, "sha256").hexdigest():
             return None
-        view = memoryview(content)
         targets = [
-            TargetText(TargetKey(*key), functions, missing_tests, view[start:end])
+            TargetText(TargetKey(*key), functions, missing_tests, _Stored(file, start, end))
             for *key, functions, missing_tests, start, end in found["targets"]
         ]
         first, last = found["targets"][0][-2], found["targets"][-1][-1]
-        head = orjson.loads(content[:first] + content[last:])
+        head = orjson.loads(_Stored(file, 0, first).read() + _Stored(file, last, file.tell()).read())
         return (cast("StudySummary", head), targets) if head["targets"] == [] else None
-    except (PortbenchError, ValueError, KeyError, TypeError, IndexError):
+    except (PortbenchError, ValueError, KeyError, TypeError, IndexError, OSError):
         return None
 
 

@@ -16,6 +16,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,24 @@ def _step(part: str | int) -> str:
 
 def bytes_of(path: Path) -> bytes:
     """The bytes of a regular file. Raises BadInput for anything else, StorageFailed where it cannot be read."""
-    try:
+    with open_file(path) as file, _reading(path):
+        return file.read()
+
+
+def open_file(path: Path) -> io.BufferedReader:
+    """Opens a regular file. Raises BadInput for anything else, StorageFailed where it cannot be opened."""
+    with _reading(path):
         if path.is_dir():
             raise BadInput(f"{shown(path)} is a folder, not a file", "Give the path of a file in it.")
         if path.exists() and (not path.is_file() or str(path.resolve()).startswith(_KERNEL)):
             raise BadInput(f"{shown(path)} is not a regular file", "Give the path of a JSON file.")
-        return path.read_bytes()
+        return path.open("rb")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise BadInput(f"{shown(path)} does not exist", "Check the path.") from None
     except OSError as error:
