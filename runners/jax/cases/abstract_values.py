@@ -27,6 +27,7 @@ def aval_of_each(trial: Trial) -> None:
     for value, aval in zip(values, avals):
         trial.check(isinstance(aval, jax.core.ShapedArray), f"expected a ShapedArray, got {type(aval).__name__}")
         trial.equal((aval.shape, bool(aval.weak_type)), (getattr(value, "shape", ()), type(value) in (int, float)))
+        trial.equal(hasattr(aval, "val"), hasattr(avals[0], "val"))
         if hasattr(aval, "val"):
             trial.equal(aval.val, value)
 
