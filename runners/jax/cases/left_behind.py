@@ -162,3 +162,37 @@ def same_bits(trial: Trial, size: int = 70_001, dtype: str = "float32", low: flo
     first, *others = [trial.numpy(output) for output in trial.call_inside(body, x)]
     for other in others:
         trial.equal(other.tobytes() == first.tobytes(), True)
+
+
+# Values that pass through unchanged
+
+
+def literals_not_finite(trial: Trial) -> None:
+    """trace_to_jaxpr_dynamic: NaN, infinities and -0 that the function writes into its equations are there."""
+    host = trial.random(3, low=0.5, high=2)
+    numbers = (np.nan, np.inf, -np.inf, -0.0)
+
+    def function(x: Any) -> list[Any]:
+        return [lax.mul(x, np.float32(number)) for number in numbers]
+
+    jaxpr, _, constants = _traced(trial, function, host)
+    outputs = jax.core.eval_jaxpr(jaxpr, constants, trial.tensor(host))
+    for output, number in zip(outputs, numbers):
+        found = trial.numpy(output)
+        trial.equal([repr(each) for each in found.tolist()], [repr(number)] * 3)
+
+
+def scalar_leaves_have_slopes(trial: Trial) -> None:
+    """tree_unflatten: derivatives of a number pass through a tree, the first and the second one."""
+    structure = jax.tree_util.tree_structure({"a": 0, "b": [0, 0]})
+
+    def body(unflatten: Callable[..., Any], x: Any) -> Any:
+        def function(x: Any) -> Any:
+            tree = unflatten(structure, [x, x * x, 2.0 * x])
+            return tree["a"] * tree["b"][0] + 3.0 * tree["b"][1]
+
+        return jax.grad(function)(x), jax.grad(jax.grad(function))(x)
+
+    first, second = trial.call_inside(body, trial.tensor(np.float32(1.5)))
+    trial.close(first, 3 * 1.5**2 + 6, rtol=1e-6, dtype="float32")
+    trial.close(second, 6 * 1.5, rtol=1e-6, dtype="float32")
