@@ -1,11 +1,10 @@
 -- The tests of two configurations in pairs: the table is created again for each pair. On test_facts.sql.
 -- Variable: paired (the keys of both configurations: a list of structs of framework, version, device, machine and sync).
 
--- Names as texts: the views return them, and each would be made a text of its type again.
 CREATE OR REPLACE TEMP MACRO facts_of(side) AS TABLE
 SELECT
-    function::VARCHAR AS function,
-    test::VARCHAR AS test,
+    function,
+    test,
     {
         verdict: verdict,
         reason: reason,

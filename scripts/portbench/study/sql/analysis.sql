@@ -12,22 +12,11 @@ CREATE TEMP MACRO verdict_of(passed_runs, ran_runs, error_runs, unknown_runs) AS
         ELSE 'flaky'
     END;
 
--- Types for names, which the tables below have in many rows: as texts they would take much more memory. They sort as the texts do.
-CREATE TYPE framework_name AS ENUM (SELECT DISTINCT framework FROM results ORDER BY framework);
-CREATE TYPE version_name AS ENUM (SELECT DISTINCT version FROM results ORDER BY version);
-CREATE TYPE device_name AS ENUM (SELECT DISTINCT device FROM results ORDER BY device);
-CREATE TYPE machine_name AS ENUM (SELECT DISTINCT machine FROM results ORDER BY machine);
-CREATE TYPE sync_name AS ENUM (SELECT DISTINCT sync FROM results ORDER BY sync);
-CREATE TYPE function_name AS ENUM (SELECT DISTINCT function FROM results ORDER BY function);
-CREATE TYPE successor_of_name AS ENUM (SELECT DISTINCT coalesce(successor_of, '') AS name FROM results ORDER BY name);
-CREATE TYPE test_name AS ENUM (SELECT DISTINCT test FROM results ORDER BY test);
-CREATE TYPE run_id_name AS ENUM (SELECT DISTINCT run_id FROM results ORDER BY run_id);
-
 -- What was seen of each test: results with the same facts are one row, with their number. It has fewer and shorter rows than
 -- recorded, and is read many times. The reason is that of a result that counts as not run.
 CREATE TEMP TABLE seen_results AS
 SELECT
-    framework::framework_name AS framework, version::version_name AS version, device::device_name AS device, machine::machine_name AS machine, sync::sync_name AS sync, run_id::run_id_name AS run_id, function::function_name AS function, successor_of::successor_of_name AS successor_of, test::test_name AS test,
+    framework, version, device, machine, sync, run_id, function, successor_of, test,
     outcome,
     misplaced,
     placement,
@@ -81,7 +70,7 @@ WITH counted AS (
 ),
 timed AS (
     SELECT
-        framework::framework_name AS framework, version::version_name AS version, device::device_name AS device, machine::machine_name AS machine, sync::sync_name AS sync, function::function_name AS function, successor_of::successor_of_name AS successor_of, test::test_name AS test, cold_ns, part,
+        framework, version, device, machine, sync, function, successor_of, test, cold_ns, part,
         cold_ns
             - coalesce(part.trace_ns, 0) - coalesce(part.lower_ns, 0) - coalesce(part.compile_ns, 0)
             - coalesce(part.to_device_ns, 0) - coalesce(part.execute_ns, 0) - coalesce(part.from_device_ns, 0) AS rest_ns,
