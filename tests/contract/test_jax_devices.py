@@ -38,13 +38,14 @@ READS_BACK = {
     "jax.named_call",
     # Arrays that the traced function captures are among its outputs, some of them on the host.
     "jax._src.interpreters.partial_eval.trace_to_jaxpr_dynamic",
-    # Arrays of NumPy are among what is handed over as it is.
+    # Arrays of NumPy are among what is handed over as it is, such as what a function returns beside its output.
     "jax._src.interpreters.partial_eval.PartialVal",
     "jax.lax.stop_gradient",
     "jax.numpy.reshape",
     "jax.tree_util.Partial",
     "jax.tree_util.tree_map",
     "jax.tree_util.tree_unflatten",
+    "jax.vjp",
 }
 
 COMPUTES_NOTHING = {
