@@ -51,8 +51,13 @@ def test_the_current_version_lacks_two_functions_and_changed_two(run_manifest: R
 @pytest.mark.xdist_group("study of jax")
 def test_all_arrays_are_on_the_device(study: dict[str, Any]) -> None:
     assert {result["placement"]["verdict"] for result in study["results"]} == {"device", "unknown"}
-    cos = [result for result in study["results"] if result["function"] == "jax.numpy.cos" and result["calls"]]
-    assert {result["placement"]["verdict"] for result in cos} == {"device"}
+    # Others of its tests compute no values: they ask for the type of an output alone.
+    timed = [
+        result["placement"]["verdict"]
+        for result in study["results"]
+        if result["function"] == "jax.numpy.cos" and any(call["cold"] for call in result["calls"])
+    ]
+    assert set(timed) == {"device"}
 
 
 @pytest.mark.slow
