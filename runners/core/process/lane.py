@@ -20,7 +20,7 @@ from runners.core.manifest import Manifest
 from runners.core.process import sandbox, scratch
 from runners.core.process.attempt import attempt, removed, unusable
 from runners.core.process.confirm import Confirmation
-from runners.core.process.ledger import Ledger
+from runners.core.process.ledger import RunLedger
 from runners.core.process.plan import PlannedTest
 from runners.core.process.second_opinions import Triage
 from runners.core.process.settings import Settings
@@ -82,7 +82,7 @@ class Lane:
     def __init__(
         self,
         settings: Settings,
-        ledger: Ledger,
+        ledger: RunLedger,
         number: int,
         place: Place,
         results: Callable[[], Iterable[TestResult]] = tuple,

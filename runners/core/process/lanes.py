@@ -17,6 +17,7 @@ from runners.core import environment
 from runners.core.errors import RunnerError
 from runners.core.manifest import Manifest
 from runners.core.process.lane import Place, open_place
+from runners.core.process.ledger import Ledger
 from runners.core.process.plan import PlannedTest
 from runners.core.process.settings import Settings
 from runners.core.public import names
@@ -57,16 +58,6 @@ class Lane(Protocol):
 
     def run(self, planned: PlannedTest) -> None:
         """Runs a test and stores its result."""
-
-
-class Ledger(Protocol):
-    """Where all lanes store their results."""
-
-    def warn(self, message: str) -> None:
-        """Reports a reason why the run is slower than it could be."""
-
-    def close(self) -> None:
-        """From now on nothing is stored, and what tries it raises Stopped."""
 
 
 class Lanes:

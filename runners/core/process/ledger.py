@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from typing import Any, Iterator, Mapping
 
 from runners.core.errors import UnusableResult
@@ -15,14 +16,39 @@ from runners.core.result import SyncCheck, TestResult
 
 
 class Ledger:
-    """The journal and the progress of a run. Lanes in several threads may use it. ``sync``: see Settings."""
+    """Where lanes in several threads store and report results, one at a time."""
 
-    def __init__(self, book: Journal, progress: Progress, sync: str) -> None:
-        self._book = book
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._sync = sync
         self._lock = threading.Lock()
         self._is_closed = False
+
+    def warn(self, message: str) -> None:
+        """Reports a reason why the run is less useful, or slower, than it could be."""
+        with self._lock:
+            self._progress.warn(message)
+
+    def close(self) -> None:
+        """From now on nothing is stored: the run is about to end."""
+        with self._lock:
+            self._is_closed = True
+
+    @contextmanager
+    def _storing(self) -> Iterator[None]:
+        """Nothing else is stored or reported meanwhile. Raises Stopped after ``close``."""
+        with self._lock:
+            if self._is_closed:
+                raise Stopped
+            yield
+
+
+class RunLedger(Ledger):
+    """The journal and the progress of a run. ``sync``: see Settings."""
+
+    def __init__(self, book: Journal, progress: Progress, sync: str) -> None:
+        super().__init__(progress)
+        self._book = book
+        self._sync = sync
         self._passed_check: SyncCheck | None = None
         self._has_warned = False
         self._sound: set[TestKey] = {
@@ -43,9 +69,7 @@ class Ledger:
 
         Raises what Journal.append raises, and Stopped after ``close``.
         """
-        with self._lock:
-            if self._is_closed:
-                raise Stopped
+        with self._storing():
             self._book.append(result)
             self._progress.result(result, lane)
             if result["outcome"] == "passed":
@@ -65,16 +89,6 @@ class Ledger:
             self._progress.warn(
                 f"the result of {planned.test.full_id} cannot be used and is in {side}: {error.mistake}"
             )
-
-    def warn(self, message: str) -> None:
-        """Reports a reason why the run is less useful, or slower, than it could be."""
-        with self._lock:
-            self._progress.warn(message)
-
-    def close(self) -> None:
-        """From now on nothing is stored: the run is about to end."""
-        with self._lock:
-            self._is_closed = True
 
 
 def _sync_warning(sync: str, check: SyncCheck) -> str:

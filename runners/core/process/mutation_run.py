@@ -13,7 +13,6 @@ the run file of the real functions says that the test was skipped.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -28,10 +27,11 @@ from runners.core.process.chosen_mutants import Chosen
 from runners.core.process.journal import Journal
 from runners.core.process.lane import Place
 from runners.core.process.lanes import Lanes
+from runners.core.process.ledger import Ledger
 from runners.core.process.plan import Plan, PlannedTest
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
-from runners.core.process.workers import Stopped, Workers
+from runners.core.process.workers import Workers
 from runners.core.result import TestResult
 
 
@@ -132,29 +132,24 @@ class _Test:
         return found
 
 
-class _Books:
-    """The journal of the real functions, and one for each of the ``mutants`` that was tried. Lanes in several threads
-    may use it."""
+class _Books(Ledger):
+    """The journal of the real functions, and one for each of the ``mutants`` that was tried."""
 
     def __init__(
         self, folder: Path, header: Mapping[str, Any], mutants: Chosen, stack: ExitStack, progress: Progress
     ) -> None:
+        super().__init__(progress)
         self.mutants = mutants
         self._folder = folder
         self._header = header
         self._stack = stack
-        self._progress = progress
-        self._lock = threading.Lock()
-        self._is_closed = False
         self._of_mutants: dict[str, Journal] = {}
         self.real = self._created(None)
 
     def store(self, real: TestResult, mutated: Mapping[str, TestResult], lane: int) -> None:
         """Stores a test's results with the real function and with mutants. Raises what Journal.append raises, and
         Stopped after ``close``."""
-        with self._lock:
-            if self._is_closed:
-                raise Stopped
+        with self._storing():
             self.real.append(real)
             for name, result in mutated.items():
                 if name not in self._of_mutants:
@@ -162,16 +157,6 @@ class _Books:
                 self._of_mutants[name].append(result)
                 self.mutants.take(name, result)
             self._progress.result(real, lane)
-
-    def warn(self, message: str) -> None:
-        """Reports a reason why the run is slower than it could be."""
-        with self._lock:
-            self._progress.warn(message)
-
-    def close(self) -> None:
-        """From now on nothing is stored: the run is about to end."""
-        with self._lock:
-            self._is_closed = True
 
     def finish(self) -> Path:
         """Turns all of them into run files; returns that of the real functions."""

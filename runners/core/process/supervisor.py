@@ -17,7 +17,7 @@ from runners.core.process import journal, journal_resume, mutation_run, processe
 from runners.core.process.journal import Journal
 from runners.core.process.lane import Lane, open_place
 from runners.core.process.lanes import Lanes
-from runners.core.process.ledger import Ledger
+from runners.core.process.ledger import RunLedger
 from runners.core.process.plan import Plan, plan_tests
 from runners.core.process.progress import Progress
 from runners.core.process.settings import Settings
@@ -53,7 +53,7 @@ def run(settings: Settings, manifest: Manifest, progress: Progress) -> Path:
             for note in (*book.notes, *filter(None, [shortfall])):
                 progress.warn(note)
             progress.uncurated(manifest.uncurated)
-            ledger = Ledger(book, progress, settings.sync)
+            ledger = RunLedger(book, progress, settings.sync)
             first = Lane(settings, ledger, 1, place, book.results)
             _run_passes(plan, ledger, first)
             # Later, the workers of the tests that are timed may be gone.
@@ -76,7 +76,7 @@ def _open_journal(settings: Settings, header: Mapping[str, Any]) -> Journal | Pa
     return journal.create(settings.out, dict(header), identity)
 
 
-def _run_passes(plan: Plan, ledger: Ledger, lane: Lane) -> None:
+def _run_passes(plan: Plan, ledger: RunLedger, lane: Lane) -> None:
     """Runs the tests that are timed."""
     for number in range(1, plan.passes + 1):
         if number > 1:
