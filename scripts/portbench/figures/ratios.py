@@ -27,7 +27,11 @@ _COLOURS = {
     MUCH_SLOWER: style.VERMILLION,
 }
 _HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
+# Points without a clear difference are below: above, they would hide one side more than the other.
+_DRAWN = (UNCLEAR, FASTER, SLOWER, MUCH_FASTER, MUCH_SLOWER)
 _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
+
+_EDGE = 0.3  # points: pale dots have an edge
 
 _HOW = {
     PAPER_METHOD: "Paper's method: latency is the mean over the tests that every run timed on both, of each test's "
@@ -133,11 +137,12 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
     for factor in (threshold, 1 / threshold):
         axes.plot(ends, ends * factor, color=style.BLACK, linewidth=0.6, linestyle="--")
     classes = speeds(pair, threshold)
-    for cls, colour in _COLOURS.items():
+    for cls in _DRAWN:
         found = classes == cls
         if found.any():
-            dots = axes.scatter(x[found], y[found], s=8, c=colour, marker=_MARKERS[cls], alpha=0.8, linewidths=0.3)
-            dots.set_edgecolor(_edge(cls))
+            dots = axes.scatter(x[found], y[found], s=8, c=_COLOURS[cls], marker=_MARKERS[cls], alpha=0.8)
+            # Where faces and edges have one colour each, and not none, dots are drawn many times as fast.
+            dots.set(linewidth=_EDGE if cls == UNCLEAR else 0, edgecolor=style.BLACK if cls == UNCLEAR else "face")
             dots.set_gid(f"{gid}-{cls}")
             dots.set_rasterized(len(x) > canvas.MOST_SHAPES)
     axes.set_xlabel(f"{style.fitted(pair.first, 1.3)} (ms)")
@@ -146,12 +151,15 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
 
 def _ratio_row(axes: Axes, row: int, pair: Pair, threshold: float) -> None:
     values: Floats = pair.ratios
-    colours = [_COLOURS[cls] for cls in speeds(pair, threshold)]
+    classes = speeds(pair, threshold)
     # By size, over eleven heights: dots of near-equal ratios do not hide each other.
-    places = np.argsort(np.argsort(values, kind="stable")) * 7 % 11
-    dots = axes.scatter(values, row + 0.24 * places / 10, s=5, c=colours, linewidths=0, alpha=0.8)
-    dots.set_gid(f"dots-{row}")
-    dots.set_rasterized(len(values) > canvas.MOST_SHAPES)
+    heights = row + 0.24 * (np.argsort(np.argsort(values, kind="stable")) * 7 % 11) / 10
+    for cls in _DRAWN:
+        found = classes == cls
+        if found.any():
+            dots = axes.scatter(values[found], heights[found], s=5, c=_COLOURS[cls], linewidths=0, alpha=0.8)
+            dots.set_gid(f"dots-{row}-{cls}")
+            dots.set_rasterized(len(values) > canvas.MOST_SHAPES)
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     axes.plot([low, high], [row + 0.36] * 2, color=style.BLACK, linewidth=1.6, solid_capstyle="butt")
     axes.plot([middle], [row + 0.36], "D", color=style.BLACK, markerfacecolor="white", markersize=3.5)
@@ -200,13 +208,9 @@ def _marker(cls: str, label: str) -> Line2D:
         [],
         color=_COLOURS[cls],
         marker=_MARKERS[cls],
-        markeredgecolor=_edge(cls),
-        markeredgewidth=0.3,
+        markeredgecolor=style.BLACK,
+        markeredgewidth=_EDGE if cls == UNCLEAR else 0,
         linestyle="",
         markersize=4,
         label=label,
     )
-
-
-def _edge(cls: str) -> str:
-    return style.BLACK if cls == UNCLEAR else "none"

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.stats import gaussian_kde
@@ -20,6 +19,8 @@ from portbench.util.format import in_ms
 from portbench.util.text import pluralize
 
 COLD, STEADY = "cold", "steady"
+
+_ROW = 0.46  # the height of a row of densities, in inches
 
 _COLOURS = {COLD: style.SKY, STEADY: style.ORANGE}
 _PLACES = {COLD: 0.05, STEADY: 0.27}
@@ -33,7 +34,7 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
     handles: list[Artist] = [Patch(color=style.OF_DEVICE[device], alpha=0.5, label=device) for device in devices]
     handles.append(Line2D([], [], color=style.BLACK, label="median"))
     named = [(side.label, f"n = {len(side.functions_ns)}") for side in sides]
-    figure, axes = canvas.rows(title, named, "latency (ms)", canvas.Legend(handles, len(handles)), row_height=0.46)
+    figure, axes = canvas.rows(title, named, "latency (ms)", canvas.Legend(handles, len(handles)), _ROW)
     found = [np.array(side.functions_ns) / 1e6 for side in sides]
     every = np.concatenate(found)
     limits = canvas.powers(every.min(), every.max())
@@ -47,10 +48,9 @@ def densities(name: str, sides: Sequence[Latency]) -> Drawing:
                 10**grid, row + 0.3, row + 0.3 - 0.38 * curve / curve.max(), color=colour, alpha=0.5, linewidth=0
             )
             area.set_gid(f"density-{row}")
-        # The limits are known: to look for those of each line takes longer than to draw them.
-        ends = np.stack([np.stack([values, np.full_like(values, row + place)], axis=-1) for place in (0.32, 0.39)], 1)
-        ticks = LineCollection(list(ends), colors=colour, linewidths=0.5)
-        axes.add_collection(ticks, autolim=False)
+        # Markers are drawn many times as fast as lines.
+        (ticks,) = axes.plot(values, np.full_like(values, row + 0.355), "|", color=colour)
+        ticks.set(markersize=0.07 * 72 * _ROW, markeredgewidth=0.5)
         ticks.set_gid(f"ticks-{row}")
         ticks.set_rasterized(len(values) > canvas.MOST_SHAPES)
         axes.vlines(np.median(values), row - 0.06, row + 0.41, color=style.BLACK, linewidth=1.0)

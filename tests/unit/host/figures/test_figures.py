@@ -236,7 +236,7 @@ def test_each_function_that_was_timed_on_both_is_a_point_of_its_class(drawn: Pat
         "faster": 1,
         "much-faster": 1,
     }
-    assert sum(marks(drawn / "latency-ratios-paper-method.svg", "dots-1").values()) == 4
+    assert sum(marks(drawn / "latency-ratios-paper-method.svg", "dots-1-").values()) == 4
     said = section(drawn, "Functions that are faster or slower on one device than on another (robust)")
     assert "tpu (TPU v3-8) against gpu (Tesla T4): more than 10 times faster 25.0 % (1 of 4), faster 25.0 %" in said
     assert "Left out: " in said
