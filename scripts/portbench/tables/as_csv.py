@@ -18,10 +18,10 @@ def as_csv(table: Table) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["method", *(column.name for column in table.flat_columns)])
-    # The writer makes an empty cell of None, and writes all digits of a number.
-    writer.writerows(
-        [table.method, *(_text(cell) if isinstance(cell, str) else cell for cell in row)] for row in table.flat_rows
-    )
+    for group in table.groups:
+        first = [table.method, *map(_text, group.key)]
+        # The writer makes an empty cell of None, and writes all digits of a number.
+        writer.writerows(first + [_text(cell) if isinstance(cell, str) else cell for cell in row] for row in group.rows)
     return file.getvalue()
 
 
