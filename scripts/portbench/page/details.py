@@ -7,6 +7,7 @@ They are written as JSON here, test by test: objects of all results would take m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import groupby
 from json.encoder import encode_basestring
 from operator import itemgetter
@@ -43,23 +44,30 @@ def pack_details(
     sql/page.sql."""
     _number_runs(connection, runs)
     set_variable(connection, "most_samples", most_samples)
-    packed: list[str] = []
     firsts: list[int] = []
+    # One thread compresses blocks while the next ones are made.
+    with ThreadPoolExecutor(1) as packer:
+        packed: list[Future[str]] = []
+        for first, text in _blocks(connection, rules):
+            firsts.append(first)
+            packed.append(packer.submit(pack_text, text))
+        connection.execute("DROP TABLE IF EXISTS page_tests")
+        return tuple(each.result() for each in packed), firsts
+
+
+def _blocks(connection: duckdb.DuckDBPyConnection, rules: Rules) -> Iterator[tuple[int, str]]:
+    """The first row and the text of each block."""
     block: _Block | None = None
     for part in _parts(connection):
         names = [column[0] for column in part.description or ()][_FACTS:]
         for row, results in groupby(_streamed(part), _place):
-            if block is None:
-                block = _Block(names, rules)
-                firsts.append(row)
+            block = block or _Block(names, rules, row)
             block.add(row, results)
             if block.results >= _BLOCK_RESULTS:
-                packed.append(pack_text(block.text))
+                yield block.first, block.text
                 block = None
-    if block is not None:
-        packed.append(pack_text(block.text))
-    connection.execute("DROP TABLE IF EXISTS page_tests")
-    return tuple(packed), firsts
+    if block:
+        yield block.first, block.text
 
 
 def _number_runs(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, int]) -> None:
@@ -75,8 +83,12 @@ def _parts(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
     rows, results = connection.execute(counts).fetchall()[0]
     step = max(1, rows * _PART_RESULTS // max(1, results))
     for first in range(0, rows, step):
+        last = first + step - 1
         set_variable(connection, "first_row", first)
-        set_variable(connection, "last_row", first + step - 1)
+        set_variable(connection, "last_row", last)
+        names = f"SELECT min(framework), max(framework) FROM page_rows WHERE row BETWEEN {first} AND {last}"
+        for name, framework in zip(("first", "last"), connection.execute(names).fetchall()[0], strict=True):
+            set_variable(connection, f"{name}_framework", framework)
         connection.execute(load_sql("page", "details"))
         yield connection.execute("FROM page_details")
         release_memory(connection)
@@ -89,9 +101,10 @@ def _streamed(relation: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 
 class _Block:
     """The details of some rows. Texts of a result are stored once, and named by their number. ``names``: of the columns
-    of page_details that texts are made of."""
+    of page_details that texts are made of; ``first``: the first row."""
 
-    def __init__(self, names: Sequence[str], rules: Rules) -> None:
+    def __init__(self, names: Sequence[str], rules: Rules, first: int) -> None:
+        self.first = first
         self.results = 0
         self._names = names
         self._rules = rules

@@ -1,5 +1,6 @@
 -- The details of one part of the page. On page.sql and the views of analysis.sql; page_runs numbers the run files. Variables: most_samples
--- (how many raw samples of a test and protocol are carried at most), first_row and last_row (the part's rows of page_rows).
+-- (how many raw samples of a test and protocol are carried at most), first_row and last_row (the part's rows of page_rows), first_framework
+-- and last_framework (theirs: so that files without these are not read).
 
 -- A list of times in nanoseconds as JSON: six digits of each, as portbench.page.packing.rounded.
 CREATE OR REPLACE TEMP MACRO rounded_list(ns) AS
@@ -27,7 +28,8 @@ WITH calls AS (
     FROM measured_calls
     JOIN page_targets USING (framework, version, device, machine, sync)
     JOIN page_part USING (framework, function, successor_of)
-    WHERE cold IS NOT NULL OR steady IS NOT NULL
+    WHERE (cold IS NOT NULL OR steady IS NOT NULL)
+      AND framework BETWEEN getvariable('first_framework') AND getvariable('last_framework')
 ),
 collected AS (
     SELECT
@@ -61,6 +63,7 @@ first_results AS (
     SELECT framework, version, device, machine, sync, function, successor_of, test, min({run: run, run_id: run_id}) AS first
     FROM recorded
     JOIN page_part USING (framework, function, successor_of)
+    WHERE framework BETWEEN getvariable('first_framework') AND getvariable('last_framework')
     GROUP BY ALL
 )
 SELECT target, row, test, verdict, first, samples
@@ -89,4 +92,5 @@ JOIN page_runs USING (run_id)
 JOIN page_targets USING (framework, version, device, machine, sync)
 JOIN page_part USING (framework, function, successor_of)
 JOIN page_tests USING (target, row, test)
+WHERE framework BETWEEN getvariable('first_framework') AND getvariable('last_framework')
 ORDER BY row, target, test, run, run_id;
