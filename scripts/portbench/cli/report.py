@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,16 +121,16 @@ def command(
       portbench report study --since 2.9.0
       portbench report api/results --counts counts.json -o api/report
     """
-    written: Written | None = None
     with study_of(paths) as study, analysed(study, strict_placement) as shown_study, gc_paused():
         changes = changes_since(study, since, strict_placement) if since is not None else None
         uses = read_uses(counts, shown_study.read_targets()) if counts else None
         results = compute_results(shown_study.connection, uses)
-        report = _build(shown_study, results, intolerable, changes)
-        pairs = pairs_of_study(shown_study.connection)
-        next_steps = list(next_commands(shown_study.read_targets(), paths, pairs[0] if pairs else ()))
-        if out:
-            written = _write(shown_study, report, results, out, intolerable)
+        with _writing(shown_study, results, out, intolerable) as write:
+            findings = build_findings(shown_study, results)
+            report = _build(shown_study, results, findings.sentences, intolerable, changes)
+            pairs = pairs_of_study(shown_study.connection)
+            next_steps = list(next_commands(findings.interesting, paths, pairs[0] if pairs else ()))
+            written = write(report)
     if as_json:
         click.echo(json.dumps(as_data(changes.comparison) if changes else shown_study.summary, indent=1))
     else:
@@ -141,11 +143,18 @@ def command(
     context.exit(int(check_accuracy and _print_unexplained(results.predictions)))
 
 
-def _write(study: Analysed, report: Report, results: Results, out: Path, intolerable: float) -> Written:
+@contextmanager
+def _writing(
+    study: Analysed, results: Results, out: Path | None, intolerable: float
+) -> Iterator[Callable[[Report], Written | None]]:
+    if out is None:
+        yield lambda _report: None
+        return
     # Imported here: Matplotlib takes a second to load.
-    from portbench.report.write import write_report
+    from portbench.report.write import writing
 
-    return write_report(study, report, results, out, intolerable)
+    with writing(study, results, out, intolerable) as write:
+        yield write
 
 
 def _print_written(written: Written | None, as_json: bool) -> None:
@@ -154,13 +163,15 @@ def _print_written(written: Written | None, as_json: bool) -> None:
         click.echo(f"wrote {shown(written.page)}, {written.text.name}, {counts}", err=as_json)
 
 
-def _build(study: Analysed, results: Results, intolerable: float, changes: Since | None) -> Report:
+def _build(
+    study: Analysed, results: Results, findings: Sequence[str], intolerable: float, changes: Since | None
+) -> Report:
     return build_report(
         study,
         tuple(build_headlines(results, intolerable)),
         results.predictions,
         paper_cells(results),
-        build_findings(study, results),
+        findings,
         results.rates,
         since_tables(changes) if changes else (),
         results.timeline,

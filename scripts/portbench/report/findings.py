@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from portbench.analysis.configurations import Configuration
@@ -51,9 +52,25 @@ _WHY = {
 }
 _FAILING = ("some_fail", "all_fail")
 
+_Weighted = tuple[float, str]
+"""A sentence, and a number: the greatest one is told."""
+_Failing = dict[str, list[tuple[bool, bool]]]
+"""Of each failing function and target: whether there are wrong values, and whether it was measured."""
 
-def build_findings(study: Analysed, results: Results) -> list[str]:
-    """The findings: what passes on which device, then how much slower devices are, then why functions fail."""
+
+@dataclass(frozen=True)
+class Findings:
+    """The ``sentences``: what passes on which device, then how much slower devices are, then why functions fail.
+
+    ``interesting`` is a failing function that is worth a look: with wrong values before any other, measured here before
+    predicted, on many targets before few. None where nothing fails."""
+
+    sentences: tuple[str, ...]
+    interesting: str | None
+
+
+def build_findings(study: Analysed, results: Results) -> Findings:
+    """The findings of a study whose ``results`` are computed."""
     imported = _imported(study)
     pass_rates = [
         sentence
@@ -61,37 +78,31 @@ def build_findings(study: Analysed, results: Results) -> list[str]:
         for is_predicted in (False, True)
         for sentence in _passing(results, imported, kind, is_predicted)
     ]
-    causes, first_calls = _of_targets(study.read_targets(), imported)
-    found = [
+    causes: list[_Weighted] = []
+    first_calls: list[_Weighted] = []
+    failing: _Failing = {}
+    # In one pass: the entries of a large study are long.
+    for entry in study.read_targets():
+        side = Configuration(*TargetKey.of_entry(entry))
+        # Why functions fail is of targets that are not the paper's.
+        causes += _causes(side, entry) if side not in imported else ()
+        first_calls += _first_calls(side, entry)
+        _add_failing(failing, side, entry)
+    found = (
         *(sentence for kind, sentence in pass_rates if kind != "cpu"),
         *_slower(results, imported),
-        *causes,
+        *_most(causes),
         *(sentence for kind, sentence in pass_rates if kind == "cpu"),
-        *first_calls,
-    ]
-    return found[:FINDINGS]
+        *_most(first_calls),
+    )
+    return Findings(found[:FINDINGS], _interesting(failing))
 
 
-def interesting_function(targets: Iterable[TargetEntry]) -> str | None:
-    """A failing function that is worth a look: with wrong values before any other, measured here before predicted,
-    on many targets before few. None where nothing fails."""
-    found: dict[str, list[tuple[bool, bool]]] = {}
-    for entry in targets:
-        is_predicted = Configuration(*TargetKey.of_entry(entry)).is_predicted
-        for function in _own(entry):
-            if function["status"] in _FAILING:
-                found.setdefault(function["name"], []).append((bool(function["wrong_values"]), not is_predicted))
-    if not found:
-        return None
-    return min(found, key=lambda name: (tuple(-sum(column) for column in zip(*found[name], strict=True)), name))
-
-
-def next_commands(targets: Iterable[TargetEntry], paths: Sequence[str], pair: Sequence[Configuration]) -> Iterator[str]:
-    """What to type next. ``targets`` are those of the summary; ``paths`` were given to the report; ``pair``: two
-    configurations to compare, or none."""
+def next_commands(function: str | None, paths: Sequence[str], pair: Sequence[Configuration]) -> Iterator[str]:
+    """What to type next. ``function`` is one to explain, if there is one; ``paths`` were given to the report; ``pair``:
+    two configurations to compare, or none."""
     if len(paths) != 1:
         return
-    function = interesting_function(targets)
     if function:
         yield shlex.join(["portbench", "explain", paths[0], function])
     if pair:
@@ -192,22 +203,22 @@ def _slower(results: Results, imported: set[Configuration]) -> Iterator[str]:
         )
 
 
-def _of_targets(targets: Iterable[TargetEntry], imported: set[Configuration]) -> tuple[list[str], list[str]]:
-    """Why functions fail on the target with the most failing functions, of those that were not in the paper; and how
-    much longer a first call takes than a later one, on the target where that is most. Each is one sentence or none."""
-    causes: list[tuple[float, str]] = []
-    first_calls: list[tuple[float, str]] = []
-    for entry in targets:
-        side = Configuration(*TargetKey.of_entry(entry))
-        if side not in imported:
-            causes += _causes(side, entry)
-        first_calls += _first_calls(side, entry)
-    return [_most(causes)] if causes else [], [_most(first_calls)] if first_calls else []
+def _most(found: Sequence[_Weighted]) -> list[str]:
+    """The sentence with the greatest number, the first of several; none of none."""
+    return [max(found, key=lambda one: one[0])[1]] if found else []
 
 
-def _most(found: Sequence[tuple[float, str]]) -> str:
-    """The sentence with the greatest number, the first of several."""
-    return max(found, key=lambda one: one[0])[1]
+def _add_failing(failing: _Failing, side: Configuration, entry: TargetEntry) -> None:
+    for function in _own(entry):
+        if function["status"] in _FAILING:
+            facts = bool(function["wrong_values"]), not side.is_predicted
+            failing.setdefault(function["name"], []).append(facts)
+
+
+def _interesting(failing: _Failing) -> str | None:
+    if not failing:
+        return None
+    return min(failing, key=lambda name: (tuple(-sum(column) for column in zip(*failing[name], strict=True)), name))
 
 
 def _causes(side: Configuration, entry: TargetEntry) -> Iterator[tuple[int, str]]:

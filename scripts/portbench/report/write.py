@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,43 +33,46 @@ class Written:
     figures: tuple[Path, ...]
 
 
-def write_report(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
-    """Writes report.md, index.html, tables/ and figures/ into ``folder``: all of them, or none.
+@contextmanager
+def writing(
+    study: Analysed, results: Results, folder: Path, intolerable: float
+) -> Iterator[Callable[[Report], Written]]:
+    """Begins to draw the figures of a report, and yields a function that writes the rest, which takes the report.
 
-    They take the place of an earlier report's; other files stay. A function that takes more than ``intolerable`` times
-    as long is in a class of its own. Raises BadInput for a folder with files that is no report, or with a file of
-    somebody else under one of these names; StorageFailed.
+    At the end report.md, index.html, tables/ and figures/ are in ``folder``: all of them, or after an error none. They
+    take the place of an earlier report's; other files stay. A function that takes more than ``intolerable`` times as
+    long is in a class of its own. Raises BadInput for a folder with files that is no report, or with a file of somebody
+    else under one of these names; StorageFailed.
     """
-    with replacing(folder, _KIND) as staged:
-        written = _write(study, report, results, staged, intolerable)
+    with (
+        replacing(folder, _KIND) as staged,
+        figures.drawing(study.connection, results, staged / "figures", intolerable) as drawn,
+    ):
 
-    def moved(path: Path) -> Path:
-        return folder / path.relative_to(staged)
+        def write(report: Report) -> Written:
+            text, html = staged / "report.md", staged / "index.html"
+            made = tables.write_tables(results, staged / "tables", intolerable, report.is_strict)
+            files = [path.relative_to(staged) for path in (*drawn.files, *made)]
+            write_text(text, markdown(report, files, drawn.missing))
+            overview = _overview(report, results, [Path(text.name), *files])
+            page.write(study.connection, study.head, html, intolerable, overview)
+            return Written(final(text), final(html), tuple(map(final, made)), tuple(map(final, drawn.files)))
 
-    return Written(
-        moved(written.text),
-        moved(written.page),
-        tuple(map(moved, written.tables)),
-        tuple(map(moved, written.figures)),
+        def final(path: Path) -> Path:
+            return folder / path.relative_to(staged)
+
+        yield write
+
+
+def _overview(report: Report, results: Results, files: Sequence[Path]) -> Overview:
+    """What the page begins with; ``files`` are its links."""
+    return Overview(
+        (*report.findings, *report.first_headlines),
+        files,
+        {side: rates.by_function.counts for side, rates in results.rates.items()},
+        results.rates,
+        results.causes,
+        report.changes,
+        timeline_charts(results.timeline),
+        report.remarks,
     )
-
-
-def _write(study: Analysed, report: Report, results: Results, folder: Path, intolerable: float) -> Written:
-    text, html = folder / "report.md", folder / "index.html"
-    with figures.drawing(study.connection, results, folder / "figures", intolerable) as drawn:
-        made = tables.write_tables(results, folder / "tables", intolerable, report.is_strict)
-        files = [path.relative_to(folder) for path in (*drawn.files, *made)]
-        write_text(text, markdown(report, files, drawn.missing))
-        counts = {side: rates.by_function.counts for side, rates in results.rates.items()}
-        overview = Overview(
-            (*report.findings, *report.first_headlines),
-            [Path(text.name), *files],
-            counts,
-            results.rates,
-            results.causes,
-            report.changes,
-            timeline_charts(results.timeline),
-            report.remarks,
-        )
-        page.write(study.connection, study.head, html, intolerable, overview)
-    return Written(text, html, tuple(made), drawn.files)
