@@ -98,8 +98,8 @@ def drawing(
         captions = [_write(*call) for call in calls]
         yield written
     else:
-        # One for each core: the caller is done before the figures are.
-        with processes(_write_aside, calls, cores()) as drawn:
+        # One core is the caller's, which takes longer than the figures.
+        with processes(_write_aside, calls, max(1, cores() - 1)) as drawn:
             yield written
             captions = drawn()
     text = ["# Figures", "", *(line for caption in captions for line in caption)]
