@@ -66,12 +66,16 @@ def connect(spill: Path | None = None, threads: int = 0) -> duckdb.DuckDBPyConne
     connection = duckdb.connect(config=config)
     # The progress bar would go to stdout, between the lines of a command.
     connection.execute("SET enable_progress_bar = false")
+    # Its tables can be compressed (release_memory), temporary ones cannot.
+    connection.execute("ATTACH ':memory:' AS tables (COMPRESS)")
+    connection.execute("USE tables")
     return connection
 
 
 def release_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Gives the system back what earlier queries freed, which DuckDB does where its limit is set: it keeps hundreds of
-    megabytes otherwise."""
+    """Compresses tables that are not temporary, and gives the system back what earlier queries freed, which DuckDB does
+    where its limit is set: it keeps hundreds of megabytes otherwise."""
+    connection.execute("CHECKPOINT")
     connection.execute(f"SET memory_limit = {literal(_memory_limit())}")
 
 

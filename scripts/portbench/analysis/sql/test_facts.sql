@@ -23,7 +23,7 @@ of_paper AS (
 SELECT ran.* FROM ran JOIN others USING (framework, function) JOIN of_paper USING (framework, version, device, machine, sync);
 
 -- The times of a test, of all runs: of first calls the mean, null unless every run timed one (cold); the median call after the warm-up.
-CREATE TEMP TABLE IF NOT EXISTS times_of_tests AS
+CREATE TABLE IF NOT EXISTS times_of_tests AS
 WITH timed_in AS (
     SELECT DISTINCT framework, version, device, machine, sync, function, successor_of, test, run_id, run
     FROM measured_calls
@@ -52,7 +52,7 @@ FROM seen
 LEFT JOIN timed USING (framework, version, device, machine, sync, function, successor_of, test)
 LEFT JOIN test_times USING (framework, version, device, machine, sync, function, successor_of, test);
 
-CREATE TEMP TABLE IF NOT EXISTS test_facts AS
+CREATE TABLE IF NOT EXISTS test_facts AS
 WITH reasons AS (
     SELECT framework, version, device, machine, sync, function, test, min(coalesce(reason, error_message)) AS reason
     FROM recorded

@@ -3,7 +3,7 @@
 
 -- One row for each function, also for those that a manifest lists and of which nothing ran. Strata are those of the
 -- manifests; where these contradict each other, the greatest values.
-CREATE TEMP TABLE page_rows AS
+CREATE TABLE page_rows AS
 WITH strata AS (
     SELECT
         framework, function,
@@ -23,7 +23,7 @@ FROM named
 LEFT JOIN strata ON strata.framework = named.framework AND strata.function = coalesce(nullif(successor_of, ''), named.function);
 
 -- The status, categories and marks of each cell; portbench.page.data has the order of categories and marks.
-CREATE TEMP TABLE page_cells AS
+CREATE TABLE page_cells AS
 WITH seen AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of,

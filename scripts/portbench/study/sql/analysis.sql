@@ -14,7 +14,7 @@ CREATE TEMP MACRO verdict_of(passed_runs, ran_runs, error_runs, unknown_runs) AS
 
 -- What was seen of each test: results with the same facts are one row, with their number. It has fewer and shorter rows than
 -- recorded, and is read many times. The reason is that of a result that counts as not run.
-CREATE TEMP TABLE seen_results AS
+CREATE TABLE seen_results AS
 SELECT
     framework, version, device, machine, sync, run_id, function, successor_of, test,
     outcome,
@@ -34,7 +34,7 @@ GROUP BY ALL;
 
 -- A test with an error of its own (error) counts in no rate. A test of unknown outcome (of an imported run) counts in no rate; its times count.
 -- A result whose function is not in that version counts as not run, like a skipped one.
-CREATE TEMP TABLE verdicts AS
+CREATE TABLE verdicts AS
 WITH counted AS (
     SELECT
         framework, version, device, machine, sync, function, successor_of, test,
@@ -54,7 +54,7 @@ FROM counted;
 -- numbers, so that their order does not matter. Parts are those of cold_split.sql, in the order of its list: the time of first
 -- calls whose parts add up to no more than the call took, and whether any call has the counter, which a call lacks where it did
 -- not rise. The median is over the blocks of all runs and timed calls.
-CREATE TEMP TABLE test_times AS
+CREATE TABLE test_times AS
 WITH counted AS (
     SELECT
         *,

@@ -18,7 +18,7 @@ JOIN listed_functions AS listed USING (framework, manifest)
 WHERE (len(globs) = 0 OR len(list_filter(globs, lambda entry: listed.function GLOB entry)) > 0)
   AND len(list_filter(excluded, lambda entry: listed.function GLOB entry)) = 0;
 
-CREATE TEMP TABLE listed_tests AS
+CREATE TABLE listed_tests AS
 WITH counted AS (
     SELECT
         seen.framework, seen.version, seen.device, seen.machine, seen.sync, runs.manifest, seen.function,
