@@ -98,8 +98,8 @@ def drawing(
         captions = [_write(*call) for call in calls]
         yield written
     else:
-        # One core is the caller's, which takes longer than the figures.
-        with processes(_write_aside, calls, max(1, cores() - 1)) as drawn:
+        # One core is the caller's, which draws what is left when it is done.
+        with processes(_write_aside, calls, max(1, cores() - 1), is_shared=True) as drawn:
             yield written
             captions = drawn()
     text = ["# Figures", "", *(line for caption in captions for line in caption)]
@@ -124,7 +124,7 @@ def _write(planned: _Planned, folder: Path) -> list[str]:
 
 
 def _write_aside(planned: _Planned, folder: Path) -> list[str]:
-    """``_write`` in another process, which frees each figure: its parts refer to each other."""
+    """``_write`` where garbage collection is paused; frees each figure: its parts refer to each other."""
     written = _write(planned, folder)
     gc.collect()
     return written

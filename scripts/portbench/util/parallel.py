@@ -48,18 +48,22 @@ def map_processes(function: Callable[..., Result], calls: Sequence[tuple[Any, ..
 
 @contextmanager
 def processes(
-    function: Callable[..., Result], calls: Sequence[tuple[Any, ...]], most: int
+    function: Callable[..., Result], calls: Sequence[tuple[Any, ...]], most: int, *, is_shared: bool = False
 ) -> Iterator[Callable[[], list[Result]]]:
     """Runs the calls in at most ``most`` other processes while the caller goes on. Yields a function that waits for
-    the results and returns them as ``map_processes`` does. At the end no call runs any more."""
+    the results and returns them as ``map_processes`` does. If the work ``is_shared``, it runs what no process has begun
+    in this one. At the end no call runs any more."""
     # spawn, not fork: DuckDB's threads do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max(1, min(most, len(calls))), context, initializer=gc.disable) as pool:
         futures = [pool.submit(function, *arguments) for arguments in calls]
 
         def results() -> list[Result]:
+            # The last ones are begun last.
+            places = reversed(range(len(calls))) if is_shared else ()
+            own = {place: function(*calls[place]) for place in places if futures[place].cancel()}
             try:
-                return [future.result() for future in futures]
+                return [own[place] if place in own else future.result() for place, future in enumerate(futures)]
             except BrokenProcessPool as error:
                 raise StorageFailed("the system ended a process", "Free some memory, then try again.") from error
 
