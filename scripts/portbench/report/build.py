@@ -96,10 +96,10 @@ def build_report(
         side = Configuration(*TargetKey.of_entry(entry))
         report = _target(entry, evidence, strict, predicted, every[side], causes.get(side, ()))
         parts.append(_Part.of(entry, report))
-    complete = [part.head for part in parts if part.head["sync"] == COMPLETE]
-    as_published = [part.head for part in parts if part.head["sync"] != COMPLETE]
+    complete = [part for part in parts if part.head["sync"] == COMPLETE]
+    as_published = [part for part in parts if part.head["sync"] != COMPLETE]
     times = fetch_dicts(study.connection, load_sql("report", "synchronization")) if as_published else []
-    shown = _shown(parts)
+    shown = _shown(complete, as_published)
     targets = tuple(part.report for part in shown)
     tables = (
         *failures.wrong_tests(fetch_dicts(study.connection, load_sql("report", "wrong_tests"))),
@@ -110,7 +110,7 @@ def build_report(
         *environment.drift_table(summary),
         *synchronization.failed_checks([part.head for part in shown]),
         *cold_start.target_breakdown((part.head, part.split) for part in shown),
-        *synchronization.comparison(complete, as_published, times),
+        *synchronization.comparison([part.head for part in complete], [part.head for part in as_published], times),
         *failures.by_cause(summary),
         *failures.overruled(summary),
         *failures.retried(fetch_dicts(study.connection, load_sql("report", "retried"))),
@@ -127,12 +127,10 @@ def build_report(
     )
 
 
-def _shown(parts: Sequence[_Part]) -> list[_Part]:
+def _shown(complete: Sequence[_Part], as_published: Sequence[_Part]) -> list[_Part]:
     """The targets with the complete wait, then those that ran only with the paper's."""
-    complete = [part for part in parts if part.head["sync"] == COMPLETE]
     known = [(part.head["target"], part.head["machine"]) for part in complete]
-    others = [part for part in parts if part.head["sync"] != COMPLETE]
-    return [*complete, *(part for part in others if (part.head["target"], part.head["machine"]) not in known)]
+    return [*complete, *(part for part in as_published if (part.head["target"], part.head["machine"]) not in known)]
 
 
 def _evidence(study: Analysed) -> Evidence:

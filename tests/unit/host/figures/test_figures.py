@@ -302,8 +302,8 @@ def test_figures_of_many_pairs_are_drawn_in_other_processes_with_the_same_bytes(
     def both(
         function: Callable[..., list[str]], calls: Sequence[tuple[Any, ...]], _most: int, *, is_shared: bool
     ) -> Iterator[Callable[[], list[list[str]]]]:
-        # As text: arrays have no equality that is true or false.
         assert is_shared
+        # As text: arrays have no equality that is true or false.
         there = [repr(planned.items) for planned, _ in pickle.loads(pickle.dumps(calls))]
         assert there == [repr(planned.items) for planned, _ in calls]
         captions = []
