@@ -81,14 +81,12 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
     Raises BadInput, with similar names, where the study has no such function, test or target.
     """
     with reading(study.tables), connect() as connection:
-        create_views(connection, study.tables)
+        create_views(connection, study.tables, function=function)
         analyse(connection)
-        connection.execute("SET VARIABLE wanted = ?", [function])
         connection.execute(load_sql("explain", "explain"))
         targets = _targets(connection)
-        if not targets:
-            names = {row["function"] for row in fetch_dicts(connection, "SELECT DISTINCT function FROM results")}
-            raise _unknown("function", function, names, "The study")
+    if not targets:
+        raise _unknown("function", function, _functions(study), "The study")
     if target:
         known = {name: found for found in targets for name in _names(found.target)}
         if target not in known:
@@ -101,6 +99,12 @@ def explain(study: Study, function: str, test: str = "", target: str = "") -> Ex
         chosen = [replace(entry, tests=tuple(found for found in entry.tests if found.id == test)) for entry in targets]
         targets = [entry for entry in chosen if entry.tests]
     return Explanation(function, tuple(targets))
+
+
+def _functions(study: Study) -> set[str]:
+    with reading(study.tables), connect() as connection:
+        create_views(connection, study.tables)
+        return {row["function"] for row in fetch_dicts(connection, "SELECT DISTINCT function FROM results")}
 
 
 def as_data(explanation: Explanation) -> dict[str, Any]:

@@ -114,12 +114,17 @@ def require_tables(tables: Path) -> None:
             raise BadInput(f"{shown(tables / table)} is missing", AGAIN)
 
 
-def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None) -> None:
+def create_views(
+    connection: duckdb.DuckDBPyConnection, tables: Path, only: TargetKey | None = None, function: str | None = None
+) -> None:
     """Creates the views runs, results, timed_calls, samples (a row for each raw sample) and listed_functions.
 
-    With ``only`` they have the rows of that key alone, and read only the parts with such rows. Columns that a table of
-    an older version lacks are null. Raises BadInput if a table is missing or damaged.
+    With ``only`` they have the rows of that key alone, and read only the parts with such rows; with ``function`` only
+    results and samples of that function, and of the successors tried in its place. Columns that a table of an older
+    version lacks are null. Raises BadInput if a table is missing or damaged.
     """
+    if function is not None:
+        set_variable(connection, "only_function", function)
     require_tables(tables)
     stored = {table: files_of(tables, table) for table in TABLES}
     if sum(file.stat().st_size for files in stored.values() for file in files) <= SMALL_BYTES:
@@ -132,7 +137,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, tables: Path, only: Targ
             columns = _show_stored(connection, table, files)
             if table == "runs" and only:
                 parts = _parts_with(connection, files, only)
-            _show_rows(connection, table, columns, only)
+            _show_rows(connection, table, columns, only, function is not None)
         except duckdb.Error as error:
             raise BadInput(f"{shown(tables / table)} is missing or damaged: {error}", AGAIN) from error
     connection.execute(load_sql("study", "shown_tables"))
@@ -149,17 +154,23 @@ def _show_stored(connection: duckdb.DuckDBPyConnection, table: str, files: Colle
 
 
 def _show_rows(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: Collection[str], only: TargetKey | None
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: Collection[str],
+    only: TargetKey | None,
+    has_function: bool,
 ) -> None:
-    where = ""
+    wanted = ["true"]
     if only and table != "functions":
-        where = " WHERE " + " AND ".join(f"{name} = getvariable('only_{name}')" for name in only._fields)
+        wanted += [f"{name} = getvariable('only_{name}')" for name in only._fields]
+    if has_function and table in ("results", "samples"):
+        wanted.append("getvariable('only_function') IN (function, successor_of)")
     # The table samples had a row for each raw sample up to version 3.
     kind = "older_samples" if table == "samples" and "protocol" in columns else table
     both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
     view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
     present = "*" if table == "functions" else _present(table, columns)
-    connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})){where}")
+    connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})) WHERE {' AND '.join(wanted)}")
     if kind == "older_samples":
         connection.execute(load_sql("study", "older_samples"))
 

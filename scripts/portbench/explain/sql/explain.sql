@@ -1,15 +1,13 @@
--- All that a study holds of one function, and of the successors tried in its place. On the views of analysis.sql.
--- Variable: wanted (name of the function).
+-- All that a study holds of one function, and of the successors tried in its place. On the views of analysis.sql, of these functions
+-- alone.
 CREATE TEMP VIEW explained_functions AS
 SELECT framework, version, device, machine, sync, function, successor_of, status
-FROM functions
-WHERE getvariable('wanted') IN (function, successor_of);
+FROM functions;
 
 CREATE TEMP VIEW explained_results AS
 SELECT recorded.* EXCLUDE (misplaced), verdict
 FROM recorded
-JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test)
-WHERE getvariable('wanted') IN (function, successor_of);
+JOIN verdicts USING (framework, version, device, machine, sync, function, successor_of, test);
 
 -- Over every sample, also of flaky tests.
 CREATE TEMP VIEW explained_times AS
@@ -23,5 +21,5 @@ SELECT
     median(block_ns / calls_per_block) FILTER (protocol = 'steady') AS steady_median_ns,
     bool_and(stable) FILTER (protocol = 'steady') AS stable
 FROM measured
-WHERE getvariable('wanted') IN (function, successor_of) AND protocol IN ('cold', 'steady')
+WHERE protocol IN ('cold', 'steady')
 GROUP BY ALL;

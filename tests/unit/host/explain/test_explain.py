@@ -231,6 +231,7 @@ def test_a_successor_is_shown_with_its_function(
     [
         (["torch.argsrt"], 'no function "torch.argsrt"; did you mean torch.argsort', "Known: torch.argsort, torch.cat"),
         (["argsort"], "did you mean torch.argsort?", "Known"),
+        ([""], 'no function ""', "Known"),
         (["x\x1b"], 'no function "x\\u001b"', "Known"),
         (["torch.argsort", "--test", "rows"], "did you mean rows[dtype=float32,axis=0]", "Known: rows"),
         (["torch.argsort", "--target", "torch-2.9-gpu"], "did you mean torch-2.9.0-gpu", "Known: torch-2.9.0-cpu"),
