@@ -83,12 +83,8 @@ def _parts(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
     rows, results = connection.execute(counts).fetchall()[0]
     step = max(1, rows * _PART_RESULTS // max(1, results))
     for first in range(0, rows, step):
-        last = first + step - 1
         set_variable(connection, "first_row", first)
-        set_variable(connection, "last_row", last)
-        names = f"SELECT min(framework), max(framework) FROM page_rows WHERE row BETWEEN {first} AND {last}"
-        for name, framework in zip(("first", "last"), connection.execute(names).fetchall()[0], strict=True):
-            set_variable(connection, f"{name}_framework", framework)
+        set_variable(connection, "last_row", first + step - 1)
         connection.execute(load_sql("page", "details"))
         yield connection.execute("FROM page_details")
         release_memory(connection)

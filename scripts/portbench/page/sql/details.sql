@@ -1,6 +1,5 @@
 -- The details of one part of the page. On page.sql and the views of analysis.sql; page_runs numbers the run files. Variables: most_samples
--- (how many raw samples of a test and protocol are carried at most), first_row and last_row (the part's rows of page_rows), first_framework
--- and last_framework (theirs: so that files without these are not read).
+-- (how many raw samples of a test and protocol are carried at most), first_row and last_row (the part's rows of page_rows).
 
 -- A list of times in nanoseconds as JSON: six digits of each, as portbench.page.packing.rounded.
 CREATE OR REPLACE TEMP MACRO rounded_list(ns) AS
@@ -14,6 +13,10 @@ CREATE OR REPLACE TEMP VIEW page_part AS
 SELECT row, framework, function, successor_of
 FROM page_rows
 WHERE row BETWEEN getvariable('first_row') AND getvariable('last_row');
+
+-- Files without these frameworks are not read.
+SET VARIABLE first_framework = (SELECT min(framework) FROM page_part);
+SET VARIABLE last_framework = (SELECT max(framework) FROM page_part);
 
 -- The tests of each cell; their samples as members of a JSON object; and the first result of each, which has the samples in page_details.
 CREATE OR REPLACE TEMP TABLE page_tests AS
