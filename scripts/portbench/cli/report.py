@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,18 +143,15 @@ def command(
     context.exit(int(check_accuracy and _print_unexplained(results.predictions)))
 
 
-@contextmanager
 def _writing(
     study: Analysed, results: Results, out: Path | None, intolerable: float
-) -> Iterator[Callable[[Report], Written | None]]:
+) -> AbstractContextManager[Callable[[Report], Written | None]]:
     if out is None:
-        yield lambda _report: None
-        return
+        return nullcontext(lambda _report: None)
     # Imported here: Matplotlib takes a second to load.
     from portbench.report.write import writing
 
-    with writing(study, results, out, intolerable) as write:
-        yield write
+    return writing(study, results, out, intolerable)
 
 
 def _print_written(written: Written | None, as_json: bool) -> None:

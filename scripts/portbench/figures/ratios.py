@@ -31,8 +31,6 @@ _HATCHES = {MUCH_FASTER: "////", MUCH_SLOWER: "xxxx"}
 _DRAWN = (UNCLEAR, FASTER, SLOWER, MUCH_FASTER, MUCH_SLOWER)
 _MARKERS = {MUCH_FASTER: "v", FASTER: "v", UNCLEAR: "o", SLOWER: "o", MUCH_SLOWER: "^"}
 
-_EDGE = 0.3  # points: pale dots have an edge
-
 _HOW = {
     PAPER_METHOD: "Paper's method: latency is the mean over the tests that every run timed on both, of each test's "
     "mean over its first calls and runs.",
@@ -141,8 +139,8 @@ def _scatter_panel(axes: Axes, pair: Pair, threshold: float, gid: str) -> None:
         found = classes == cls
         if found.any():
             dots = axes.scatter(x[found], y[found], s=8, c=_COLOURS[cls], marker=_MARKERS[cls], alpha=0.8)
-            # Where faces and edges have one colour each, and not none, dots are drawn many times as fast.
-            dots.set(linewidth=_EDGE if cls == UNCLEAR else 0, edgecolor=style.BLACK if cls == UNCLEAR else "face")
+            # Where edges have a colour, even an invisible one, dots are drawn many times as fast.
+            dots.set(edgecolor=style.BLACK, linewidth=_edge(cls))
             dots.set_gid(f"{gid}-{cls}")
             dots.set_rasterized(len(x) > canvas.MOST_SHAPES)
     axes.set_xlabel(f"{style.fitted(pair.first, 1.3)} (ms)")
@@ -209,8 +207,13 @@ def _marker(cls: str, label: str) -> Line2D:
         color=_COLOURS[cls],
         marker=_MARKERS[cls],
         markeredgecolor=style.BLACK,
-        markeredgewidth=_EDGE if cls == UNCLEAR else 0,
+        markeredgewidth=_edge(cls),
         linestyle="",
         markersize=4,
         label=label,
     )
+
+
+def _edge(cls: str) -> float:
+    """The width of a dot's edge, in points: only pale dots have one."""
+    return 0.3 if cls == UNCLEAR else 0

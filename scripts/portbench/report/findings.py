@@ -53,7 +53,7 @@ _WHY = {
 _FAILING = ("some_fail", "all_fail")
 
 _Weighted = tuple[float, str]
-"""A sentence, and a number: the greatest one is told."""
+"""A number and a sentence: of several, the findings have the sentence with the greatest number."""
 _Failing = dict[str, list[tuple[bool, bool]]]
 """Of each failing function and target: whether there are wrong values, and whether it was measured."""
 
@@ -84,8 +84,9 @@ def build_findings(study: Analysed, results: Results) -> Findings:
     # In one pass: the entries of a large study are long.
     for entry in study.read_targets():
         side = Configuration(*TargetKey.of_entry(entry))
-        # Why functions fail is of targets that are not the paper's.
-        causes += _causes(side, entry) if side not in imported else ()
+        # Why functions fail is said of targets that are not the paper's.
+        if side not in imported:
+            causes += _causes(side, entry)
         first_calls += _first_calls(side, entry)
         _add_failing(failing, side, entry)
     found = (
@@ -221,7 +222,7 @@ def _interesting(failing: _Failing) -> str | None:
     return min(failing, key=lambda name: (tuple(-sum(column) for column in zip(*failing[name], strict=True)), name))
 
 
-def _causes(side: Configuration, entry: TargetEntry) -> Iterator[tuple[int, str]]:
+def _causes(side: Configuration, entry: TargetEntry) -> Iterator[_Weighted]:
     """The number of failing functions, and a sentence on why they fail."""
     failing = [function for function in _own(entry) if function["status"] in _FAILING]
     categories: dict[str, int] = {}
@@ -240,7 +241,7 @@ def _causes(side: Configuration, entry: TargetEntry) -> Iterator[tuple[int, str]
         yield len(failing), sentence
 
 
-def _first_calls(side: Configuration, entry: TargetEntry) -> Iterator[tuple[float, str]]:
+def _first_calls(side: Configuration, entry: TargetEntry) -> Iterator[_Weighted]:
     """How many times as long as a later call a first call takes, and a sentence on it."""
     times = [(one["cold_mean_ns"], one["steady_median_ns"]) for one in _own(entry)]
     ratios = [first / later for first, later in times if first and later]

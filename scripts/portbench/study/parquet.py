@@ -123,8 +123,6 @@ def create_views(
     results and samples of that function, and of the successors tried in its place. Columns that a table of an older
     version lacks are null. Raises BadInput if a table is missing or damaged.
     """
-    if function is not None:
-        set_variable(connection, "only_function", function)
     require_tables(tables)
     stored = {table: files_of(tables, table) for table in TABLES}
     if sum(file.stat().st_size for files in stored.values() for file in files) <= SMALL_BYTES:
@@ -137,7 +135,7 @@ def create_views(
             columns = _show_stored(connection, table, files)
             if table == "runs" and only:
                 parts = _parts_with(connection, files, only)
-            _show_rows(connection, table, columns, only, function is not None)
+            _show_rows(connection, table, columns, _wanted(table, only, function))
         except duckdb.Error as error:
             raise BadInput(f"{shown(tables / table)} is missing or damaged: {error}", AGAIN) from error
     connection.execute(load_sql("study", "shown_tables"))
@@ -153,24 +151,23 @@ def _show_stored(connection: duckdb.DuckDBPyConnection, table: str, files: Colle
     return stored.columns
 
 
-def _show_rows(
-    connection: duckdb.DuckDBPyConnection,
-    table: str,
-    columns: Collection[str],
-    only: TargetKey | None,
-    has_function: bool,
-) -> None:
-    wanted = ["true"]
+def _wanted(table: str, only: TargetKey | None, function: str | None) -> str:
+    """The condition for the rows of a table that ``create_views`` shows."""
+    conditions = ["true"]
     if only and table != "functions":
-        wanted += [f"{name} = getvariable('only_{name}')" for name in only._fields]
-    if has_function and table in ("results", "samples"):
-        wanted.append("getvariable('only_function') IN (function, successor_of)")
+        conditions += [f"{name} = getvariable('only_{name}')" for name in only._fields]
+    if function is not None and table in ("results", "samples"):
+        conditions.append(f"{literal(function)} IN (function, successor_of)")
+    return " AND ".join(conditions)
+
+
+def _show_rows(connection: duckdb.DuckDBPyConnection, table: str, columns: Collection[str], wanted: str) -> None:
     # The table samples had a row for each raw sample up to version 3.
     kind = "older_samples" if table == "samples" and "protocol" in columns else table
     both = f"FROM stored_{table} UNION ALL BY NAME FROM added_{kind}"
     view = {"samples": "timed_calls", "functions": "functions_of_parts"}.get(kind, kind)
     present = "*" if table == "functions" else _present(table, columns)
-    connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})) WHERE {' AND '.join(wanted)}")
+    connection.execute(f"CREATE TEMP VIEW {view} AS FROM (SELECT {present} FROM ({both})) WHERE {wanted}")
     if kind == "older_samples":
         connection.execute(load_sql("study", "older_samples"))
 
