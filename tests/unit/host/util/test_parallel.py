@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from pathlib import Path
 
 from portbench.util.parallel import processes
@@ -10,9 +11,14 @@ from portbench.util.parallel import processes
 
 def _wait(gate: str, is_opening: bool) -> int:
     """Waits until another call, whose ``is_opening`` is true, opens the gate. Returns this process."""
-    # A named pipe opens when both of its ends are open.
-    with Path(gate).open("w" if is_opening else "r"):
-        return os.getpid()
+    if is_opening:
+        Path(gate).write_bytes(b"open")
+    else:
+        descriptor = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
+        # The limit only ends a test that fails.
+        assert select.select([descriptor], [], [], 60)[0], "nobody opened the gate"
+        os.close(descriptor)
+    return os.getpid()
 
 
 def test_shared_work_that_no_other_process_has_begun_is_done_by_the_caller(tmp_path: Path) -> None:
