@@ -14,7 +14,7 @@ from runners.jax.containers import Labelled, Pair
 
 def leaf_rules(trial: Trial) -> None:
     """tree_map: is_leaf is asked about each part of the first tree, None and empty containers too, from the outside
-    inwards, and about nothing of the other trees. Containers without leaves are made anew, and results are not taken
+    inwards, and about nothing of the other trees. Containers without leaves are new ones, and results are not taken
     apart."""
     inner, empty = {"a": 1, "b": (2, None)}, [[], {}, ()]
     tree, other = [inner, empty, 3.5], [{"a": None, "b": ([4], None)}, empty, {"x": 5}]
